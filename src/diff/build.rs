@@ -74,12 +74,12 @@ impl<'p, 'e> Builder<'p, 'e> {
         uses[computation.root] += 1;
         let sums = |region| analysis.regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
         let coded = with_code(computation);
-        let contractions = habits.codegen.map(|codegen| find_contractions(&coded, &uses, &codegen, sums));
+        let contractions = habits.contracts.then(|| find_contractions(&coded, &uses, sums));
         let contractions = contractions.unwrap_or_default();
         let products = &contractions.products;
-        let sum_loops = habits.codegen.map(|codegen| {
-            let inner = find_inner_products(&coded, (&contractions, &uses), &codegen, sums);
-            find_sum_loops(&coded, (products, &inner, &uses), &codegen, sums)
+        let sum_loops = habits.contracts.then(|| {
+            let inner = find_inner_products(&coded, (&contractions, &uses), sums);
+            find_sum_loops(&coded, (products, &inner, &uses), sums)
         });
         let integers = expressions.leaf(Head::Integers);
         let (values, regions, constants) =

@@ -30,7 +30,7 @@ impl<'a> Pair<'a> {
     pub fn new(before: &'a Import, after: &'a Import, chip: Option<&Chip>) -> Pair<'a> {
         let mut expressions = Expressions::default();
         let habits = Habits {
-            codegen: chip.filter(|chip| chip.contracts).map(|chip| chip.release.codegen),
+            contracts: chip.is_some_and(|chip| chip.contracts),
             one_pass: before.for_tpu || after.for_tpu,
             library: chip.is_some_and(|chip| chip.library.is_some()),
         };

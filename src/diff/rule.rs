@@ -1,14 +1,14 @@
 //! What each operation means to a comparison of precision.
 
-use crate::analysis::{Analysis, Codegen, Precision, Regions, rounds_to, steps_hold, target};
+use crate::analysis::{Analysis, Precision, Regions, rounds_to, steps_hold, target};
 use crate::ir::{self, Binary, Class, Computation, Instruction, Op, Program, Unary, ValueId, Window};
 use crate::num::BF16;
 
 /// How the machine computes, as far as the text of a program leaves it open.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Habits {
-    /// How the compiler makes code of a fusion, where it adds products before they are rounded.
-    pub codegen: Option<Codegen>,
+    /// Whether the compiler adds products in fusions before they are rounded.
+    pub contracts: bool,
     /// Whether dots at default precision take operands as bf16, as TPUs do: compilers may write the rounding or not.
     pub one_pass: bool,
     /// Whether a library computes some of the fusions.

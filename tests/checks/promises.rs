@@ -9,13 +9,10 @@ use ulpgate::ir::Program;
 
 use crate::{Bench, none};
 
-const MODES: [&str; 14] = [
+const MODES: [&str; 11] = [
     "xla-cpu/default/as-compiled",
-    "xla-cpu/default/as-compiled+isa=avx2",
     "xla-cpu/default/as-compiled+reduce=chain",
     "xla-cpu/default/as-compiled+reduce=lanes",
-    "xla-cpu-0.8.1/default/as-compiled",
-    "xla-cpu-0.6.2/default/as-compiled",
     "cpu/default/as-compiled",
     "cpu/default/as-compiled+reduce=tree32",
     "v5e/default/as-compiled",

@@ -448,18 +448,6 @@ fn quotients_are_those_of_xla_cpu() {
     assert_eq!(of(false, "xla-cpu/default/off", repeated.clone()), exact);
     assert_eq!(of(true, "cpu/default/off", scalar.clone()), exact);
     assert_eq!(of(false, "v5e/default/off", repeated), inverted);
-    // Before 0.10 only a constant is: jaxlib 0.6.2, 0.7.2 and 0.8.1.
-    let by_constant = built(|b| {
-        let x = b.parameter("x", DType::F32, &[n])?;
-        let divisor = b.constant(DType::F32, 49.0)?;
-        let divisors = b.splat(divisor, &[n])?;
-        Ok(vec![b.binary(Binary::Divide, x, divisors)?])
-    });
-    for chip in ["xla-cpu-0.8.1", "xla-cpu-0.6.2"] {
-        let mode = format!("{chip}/default/off");
-        assert_eq!(of(true, &mode, scalar.clone()), exact);
-        assert_eq!(run(&by_constant, &mode, std::slice::from_ref(&x))[0].data().to_f32s(), inverted);
-    }
 }
 
 /// A comparator that no pattern knows: `not (a >= b)`.

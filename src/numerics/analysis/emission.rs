@@ -13,7 +13,6 @@ use crate::tensor::DType;
 
 use super::address::{self, Address, Place};
 use super::calls::Calls;
-use super::codegen::Codegen;
 use super::complex_parts::ComplexParts;
 use super::innermost::{dim_before, is_loop, last_part, of_result};
 use super::kernel_functions::{Functions, has_functions, results_of};
@@ -43,8 +42,6 @@ pub struct Emission<'c> {
     /// Whether invariant values are computed before the innermost loop.
     hoists: bool,
     complex: Rc<ComplexParts>,
-    /// Whether a conversion to bf16 is a call.
-    calls_to_narrow: bool,
     /// Ranks of values, each at a place: the moves between the value and the result.
     ranks: Ranks,
     /// The same in the function of the users of a concatenate that is split. Its operands are arguments there.
@@ -76,12 +73,10 @@ pub struct Emission<'c> {
 
 impl<'c> Emission<'c> {
     /// The code of one fusion. Its results are read outside.
-    pub fn new(computation: &'c Computation, fusion: Option<Fusion>, codegen: &Codegen) -> Emission<'c> {
+    pub fn new(computation: &'c Computation, fusion: Option<Fusion>) -> Emission<'c> {
         let results = results_of(computation, fusion);
         let mut emission = Emission::nothing(computation, fusion, Rc::new(ComplexParts::of(computation, fusion)));
-        emission.hoists = codegen.hoists_first;
-        emission.calls_to_narrow = codegen.calls_to_narrow;
-        let has_functions = has_functions(fusion, codegen);
+        let has_functions = has_functions(fusion);
         emission.functions = has_functions.then(|| Functions::new(computation, fusion, &results, &emission.complex));
         let hero = emission.functions.as_ref().and_then(Functions::hero);
         let visit = |emission: &mut Emission<'c>| {
@@ -114,9 +109,9 @@ impl<'c> Emission<'c> {
     /// The same code before anything is visited.
     fn anew(&self) -> Emission<'c> {
         let functions = self.functions.clone();
-        let Emission { loops, hoists, calls_to_narrow, .. } = *self;
+        let Emission { loops, hoists, .. } = *self;
         let nothing = Emission::nothing(self.computation, self.fusion, Rc::clone(&self.complex));
-        Emission { functions, loops, hoists, calls_to_narrow, ..nothing }
+        Emission { functions, loops, hoists, ..nothing }
     }
 
     fn nothing(computation: &'c Computation, fusion: Option<Fusion>, complex: Rc<ComplexParts>) -> Emission<'c> {
@@ -128,7 +123,6 @@ impl<'c> Emission<'c> {
             functions: None,
             loops,
             hoists: true,
-            calls_to_narrow: true,
             complex,
             ranks: HashMap::new(),
             ranks_alone: HashMap::new(),
@@ -291,8 +285,8 @@ impl<'c> Emission<'c> {
                     let operands = instruction.operands.iter().zip(&of_operands);
                     let ranks = operands.map(|(operand, at)| self.visit_in(*operand, place, inner, at));
                     let highest = ranks.max().unwrap_or(0);
-                    let narrows =
-                        self.calls_to_narrow && *op == Op::Convert && instruction.shape.dtype() == Some(DType::BF16);
+                    // LLVM puts operands in order while a conversion to bf16 is still a call of `xla.fptrunc`.
+                    let narrows = *op == Op::Convert && instruction.shape.dtype() == Some(DType::BF16);
                     let from = if narrows || is_call(op) { self.read(id, place, at) } else { highest };
                     from + if narrows { NARROWED } else { steps(op) }
                 }

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::codegen::{Codegen, LANES};
+use super::LANES;
 use super::innermost::{Loops, spreads};
 use super::invariant::{
     FoldedColumns, Invariants, extents_spread, is_added_to_more, readers, stand_in_the_innermost_loop,
@@ -57,12 +57,8 @@ pub fn find_folded_functions(computation: &Computation) -> Vec<Option<FoldedFunc
 
 /// For each product that is contracted ([`super::find_contractions`]), the columns that LLVM folds nevertheless
 /// (`Folding`).
-pub fn find_folded_columns(
-    computation: &Computation,
-    products: &[bool],
-    codegen: &Codegen,
-) -> Vec<Option<FoldedColumns>> {
-    let mut folding = Folding::new(computation, codegen);
+pub fn find_folded_columns(computation: &Computation, products: &[bool]) -> Vec<Option<FoldedColumns>> {
+    let mut folding = Folding::new(computation);
     products.iter().enumerate().map(|(id, contracted)| if *contracted { folding.of(id) } else { None }).collect()
 }
 
@@ -75,7 +71,6 @@ pub fn find_folded_columns(
 /// always folded (FACTS 3.11).
 pub struct Folding<'c> {
     computation: &'c Computation,
-    codegen: &'c Codegen,
     codes: HashMap<Fusion, Option<Code>>,
     known: Known,
     inside: Option<Vec<bool>>,
@@ -85,10 +80,9 @@ pub struct Folding<'c> {
 
 impl<'c> Folding<'c> {
     /// The folding of a computation's products, analysed when they are asked for.
-    pub fn new(computation: &'c Computation, codegen: &'c Codegen) -> Folding<'c> {
+    pub fn new(computation: &'c Computation) -> Folding<'c> {
         Folding {
             computation,
-            codegen,
             codes: HashMap::new(),
             known: Known::new(),
             inside: None,
@@ -104,7 +98,7 @@ impl<'c> Folding<'c> {
 
     /// The folded columns of one product.
     fn of(&mut self, id: ValueId) -> Option<FoldedColumns> {
-        let Folding { computation, codegen, codes, known, inside, loops, invariants } = self;
+        let Folding { computation, codes, known, inside, loops, invariants } = self;
         let Instruction { fusion: Some(fusion), shape, .. } = &computation.instructions[id] else { return None };
         let dims = shape.dims();
         let innermost = dims.iter().rposition(|extent| *extent > 1)?;
@@ -125,7 +119,7 @@ impl<'c> Folding<'c> {
                 let leaves = code.as_ref().is_some_and(|code| code.transposes && code.is_unrolled_first(columns));
                 return leaves.then_some(all);
             }
-            let loops = loops.entry(*fusion).or_insert_with(|| Loops::new(computation, Some(*fusion), codegen));
+            let loops = loops.entry(*fusion).or_insert_with(|| Loops::new(computation, Some(*fusion)));
             if !leaves_a_loop(computation, *fusion, id, loops) {
                 return None;
             }

@@ -7,7 +7,6 @@ use crate::ir::{Binary, Computation, ComputationId, Fusion, Op, ValueId};
 use crate::tensor::DType;
 
 use super::chosen_terms::equal_choices;
-use super::codegen::Codegen;
 use super::elements_in_places::elements_in_places;
 use super::emission::Emission;
 use super::folding::Folding;
@@ -70,23 +69,22 @@ impl Contractions {
 pub fn find_contractions(
     computation: &Computation,
     uses: &[usize],
-    codegen: &Codegen,
     sums: impl Fn(ComputationId) -> bool,
 ) -> Contractions {
     let instructions = &computation.instructions;
     let mut contracted = vec![false; instructions.len()];
     let users = computation.users();
-    let reads = Reads::new(computation, codegen, (uses, &users));
+    let reads = Reads::new(computation, (uses, &users));
     // Who adds a product to another number, or hands it on to who does.
     let mut exact: HashSet<(ValueId, ValueId)> = HashSet::new();
     let mut emissions: HashMap<Fusion, Emission> = HashMap::new();
     let mut runs: HashMap<Fusion, Option<Runs>> = HashMap::new();
     let mut by_place: HashMap<ValueId, Arc<[bool]>> = HashMap::new();
     let invariants = Invariants::new(computation);
-    let mut folding = Folding::new(computation, codegen);
+    let mut folding = Folding::new(computation);
     for (id, instruction) in instructions.iter().enumerate() {
         contracted[id] |= instruction.fusion == Some(Fusion::Joined);
-        let in_library = matches!(instruction.fusion, Some(Fusion::Custom { .. })) && codegen.sums_are_dots;
+        let in_library = matches!(instruction.fusion, Some(Fusion::Custom { .. }));
         if in_library
             && let Op::Reduce { to_apply, .. } = instruction.op
             && sums(to_apply)
@@ -110,7 +108,7 @@ pub fn find_contractions(
             }
             None => instruction.operands.iter().filter_map(|operand| reads.product(*operand, id)).collect(),
         };
-        if let (true, Op::Binary(Binary::Subtract)) = (codegen.masks, &instruction.op)
+        if let Op::Binary(Binary::Subtract) = &instruction.op
             && terms.iter().all(|term| term.partly.is_some())
             && let Some(product) = reads.product_behind_choice(instruction)
         {
@@ -120,13 +118,13 @@ pub fn find_contractions(
             terms.retain(|term| term.partly.is_none());
         }
         if let (Some(fusion), Op::Binary(_)) = (instruction.fusion, &instruction.op) {
-            let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
-            let is_gone = |sum: Option<ValueId>| sum.is_some_and(|sum| leaves_no_loop(computation, sum, codegen));
+            let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion)));
+            let is_gone = |sum: Option<ValueId>| sum.is_some_and(|sum| leaves_no_loop(computation, sum));
             let leaves = |product: ValueId| reads.loops(Some(fusion), |loops| loops.leaves(product, id, is_gone));
-            let runs = runs.entry(fusion).or_insert_with(|| Runs::new(computation, fusion, codegen));
+            let runs = runs.entry(fusion).or_insert_with(|| Runs::new(computation, fusion));
             let parts = |product: ValueId| runs.as_ref().is_some_and(|runs| runs.parts(product, id));
             let is_apart = |product: ValueId| {
-                emission.parts(product, id) || invariants.leaves(product, codegen) || leaves(product) || parts(product)
+                emission.parts(product, id) || invariants.leaves(product) || leaves(product) || parts(product)
             };
             terms.retain(|term| !term.path.last().is_some_and(|product| is_apart(*product)));
             if terms.len() > 1 {
@@ -136,8 +134,7 @@ pub fn find_contractions(
         let taken = match (&terms[..], &instruction.op, instruction.fusion) {
             ([left, right], Op::Binary(binary), Some(fusion)) => {
                 let signs = || Signs::new(*binary == Binary::Subtract, [left.term.clone(), right.term.clone()]);
-                let emission =
-                    emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
+                let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion)));
                 let exchanges = emission.exchanges(id, [left.path[0], right.path[0]]);
                 let is_left = |exchanges: bool| signs().first(|| exchanges) == 0;
                 let of_places: Vec<bool> = exchanges.values().map(|exchanges| is_left(*exchanges)).collect();

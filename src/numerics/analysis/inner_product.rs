@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::codegen::Codegen;
 use super::emission::Emission;
 use super::fusion::Contractions;
 use super::inner::Inner;
@@ -19,7 +18,6 @@ use super::signs::{Signs, Term};
 pub fn find_inner_products(
     computation: &Computation,
     (contractions, uses): (&Contractions, &[usize]),
-    codegen: &Codegen,
     sums: impl Fn(ComputationId) -> bool,
 ) -> Vec<Option<Inner>> {
     let mut found = vec![None; computation.instructions.len()];
@@ -34,7 +32,7 @@ pub fn find_inner_products(
         {
             continue;
         }
-        let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion), codegen));
+        let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion)));
         let mut search = Search { computation, contractions, uses, fusion, emission };
         let Some(term) = search.term(sum.operands[0], dims) else { continue };
         if !term.iter().any(|(value, inner)| *inner == Inner::Product && emission.parts(*value, id)) {

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use crate::ir::{Computation, Fusion, Instruction, Op, ValueId};
 
 use super::along::{Along, Dims, SOMEWHERE, before_broadcast, before_reshape, before_transpose, changes_with};
-use super::codegen::Codegen;
 use super::kernel_functions::{has_functions, hero, results_of};
 
 /// For each value, the loops that its dims run along: 0 is the innermost loop, 1 the one around it. `None` if several
@@ -41,10 +40,10 @@ pub fn of_result(computation: &Computation, hero: Option<ValueId>, result: Value
 
 impl Loops {
     /// The loops of a fusion.
-    pub fn new(computation: &Computation, fusion: Option<Fusion>, codegen: &Codegen) -> Loops {
+    pub fn new(computation: &Computation, fusion: Option<Fusion>) -> Loops {
         let instructions = &computation.instructions;
         let results = results_of(computation, fusion);
-        let hero = if has_functions(fusion, codegen) { hero(computation, fusion, &results) } else { None };
+        let hero = if has_functions(fusion) { hero(computation, fusion, &results) } else { None };
         let mut found: HashMap<ValueId, Option<Place>> = HashMap::new();
         for result in results {
             let dims = instructions[result].shape.dims();

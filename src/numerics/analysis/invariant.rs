@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, Shape, Unary, ValueId};
 
-use super::codegen::{Codegen, LANES};
+use super::LANES;
 use super::innermost::{keeps_innermost, spreads};
 use super::known::known_number;
 use super::sum_loop::leaves_no_loop;
@@ -66,13 +66,13 @@ impl<'c> Invariants<'c> {
     }
 
     /// Whether a product is computed before the loop of its sum.
-    pub fn leaves(&self, product: ValueId, codegen: &Codegen) -> bool {
+    pub fn leaves(&self, product: ValueId) -> bool {
         let Instruction { fusion: Some(fusion), .. } = &self.computation.instructions[product] else { return false };
         if !is_same_for_all_rows(self.computation, *fusion, product) {
             return false;
         }
         match self.sums.get_or_init(|| sums_along(self.computation))[product] {
-            Some(sum) => leaves_no_loop(self.computation, sum, codegen),
+            Some(sum) => leaves_no_loop(self.computation, sum),
             None => self.left(product).is_some_and(|(body, _)| body.calls.is_empty() || body.is_unrolled_first()),
         }
     }

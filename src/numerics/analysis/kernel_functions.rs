@@ -4,7 +4,6 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::ir::{Class, Computation, Fusion, Op, ValueId};
 
-use super::codegen::Codegen;
 use super::complex_parts::ComplexParts;
 
 /// The partition of a fusion's code into functions.
@@ -53,8 +52,8 @@ pub fn results_of(computation: &Computation, fusion: Option<Fusion>) -> Vec<Valu
 }
 
 /// Whether a fusion's code is put into functions: XLA's older emitter has none (`FusedIrEmitter`).
-pub fn has_functions(fusion: Option<Fusion>, codegen: &Codegen) -> bool {
-    !codegen.value_by_value && !matches!(fusion, Some(Fusion::SmallCall(_)))
+pub fn has_functions(fusion: Option<Fusion>) -> bool {
+    !matches!(fusion, Some(Fusion::SmallCall(_)))
 }
 
 impl Functions {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::ir::{Binary, Compare, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::codegen::LANES;
+use super::LANES;
 use super::invariant::readers;
 use super::sum_term::RUN;
 use super::unroll::is_small;

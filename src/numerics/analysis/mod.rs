@@ -9,7 +9,6 @@ mod address;
 mod along;
 mod calls;
 mod chosen_terms;
-mod codegen;
 mod complex_parts;
 mod counter;
 mod elements_in_places;
@@ -44,7 +43,9 @@ mod unroll;
 mod ways;
 mod with_code;
 
-pub use codegen::Codegen;
+/// Elements of a register: of f32 in 256 bits, which LLVM prefers to wider ones.
+const LANES: usize = 8;
+
 pub use counter::{is_of_integers, known_integer, known_result};
 pub use folding::{FoldedFunction, find_folded_columns, find_folded_functions};
 pub use footprint::{MOST_WORK, World, array_bytes, begin, check_memory, describe, reserve, work};

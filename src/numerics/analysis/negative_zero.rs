@@ -2,21 +2,17 @@
 
 use crate::ir::{Binary, Computation, Op, Unary, ValueId};
 
-use super::codegen::Codegen;
-
 /// Whether LLVM proves that a value is not -0 (`computeKnownFPClass`), and therefore drops the addition of a zero.
-pub fn is_no_negative_zero(computation: &Computation, id: ValueId, codegen: &Codegen) -> bool {
+pub fn is_no_negative_zero(computation: &Computation, id: ValueId) -> bool {
     let instruction = &computation.instructions[id];
     let operands = &instruction.operands;
     match &instruction.op {
         Op::Binary(Binary::Multiply) if operands[0] == operands[1] => true,
-        Op::Binary(Binary::Multiply) => {
-            codegen.signs_of_products && operands.iter().all(|operand| has_no_sign(computation, *operand))
-        }
+        Op::Binary(Binary::Multiply) => operands.iter().all(|operand| has_no_sign(computation, *operand)),
         // A sum is -0 only of two.
-        Op::Binary(Binary::Add) => operands.iter().any(|operand| is_no_negative_zero(computation, *operand, codegen)),
+        Op::Binary(Binary::Add) => operands.iter().any(|operand| is_no_negative_zero(computation, *operand)),
         Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } => {
-            is_no_negative_zero(computation, operands[0], codegen)
+            is_no_negative_zero(computation, operands[0])
         }
         _ => has_no_sign(computation, id),
     }

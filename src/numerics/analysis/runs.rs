@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::codegen::{Codegen, LANES};
+use super::LANES;
 use super::kernel_functions::{has_functions, is_tiled, results_of};
 use super::known_choice::instructions;
 use super::unroll::is_small;
@@ -38,7 +38,7 @@ pub struct Runs(HashMap<ValueId, Kind>);
 impl Runs {
     /// The kinds of a fusion's values. `None` if the loop is another one (longer rows, too few or odd ones, sums, moved
     /// elements, narrow types), or if no run is split. Without AVX-512 it is not followed.
-    pub fn new(computation: &Computation, fusion: Fusion, codegen: &Codegen) -> Option<Runs> {
+    pub fn new(computation: &Computation, fusion: Fusion) -> Option<Runs> {
         let all = &computation.instructions;
         let results = results_of(computation, Some(fusion));
         let long =
@@ -46,7 +46,7 @@ impl Runs {
         let dims = long(*results.first()?);
         let &[.., rows, columns] = &dims[..] else { return None };
         let is_even = COLUMNS.contains(&columns) && (rows % LANES == 0 || matches!(rows, 4 | 20 | 28));
-        let has_loop = codegen.masks && fusion.is_compiled() && has_functions(Some(fusion), codegen);
+        let has_loop = fusion.is_compiled() && has_functions(Some(fusion));
         if !is_even || !has_loop || is_tiled(computation, Some(fusion), &results) {
             return None;
         }

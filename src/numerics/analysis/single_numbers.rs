@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::ir::{Computation, Fusion, Op, ValueId};
 
-use super::codegen::LANES;
+use super::LANES;
 use super::innermost::of_result;
 use super::kernel_functions::results_of;
 use super::known::known_number;

@@ -12,12 +12,11 @@ use crate::ir::{
 };
 use crate::tensor::DType;
 
-use super::codegen::Codegen;
 use super::inner::Inner;
 use super::library_dot::LibraryDot;
 use super::negative_zero::is_no_negative_zero;
 use super::sum_term::{RUN, Term, WIDEST};
-use super::unroll::{ANALYZED, LOOP, UNROLLED, UNROLLED_IF_ANALYZED, is_small, is_unrolled};
+use super::unroll::{ANALYZED, UNROLLED, UNROLLED_IF_ANALYZED, is_small};
 
 /// The order in which a sum adds its terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,7 +40,7 @@ impl fmt::Display for SumLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => write!(f, "one after the other"),
-            SumLoop::Rows(rows) => write!(f, "{} rows side by side", rows.lanes * rows.registers),
+            SumLoop::Rows(rows) => write!(f, "{} rows side by side", rows.lanes),
             SumLoop::Columns(columns) => write!(f, "{} elements side by side", columns.lanes * columns.registers),
             SumLoop::Dot(LibraryDot { sizes: [m, k, n], .. }) => write!(f, "as a dot [{m},{k}] x [{k},{n}]"),
         }
@@ -73,8 +72,6 @@ pub struct Rows {
     pub lanes: usize,
     /// The least number of rows that are left over.
     pub alone: usize,
-    /// Number of registers that are interleaved.
-    pub registers: usize,
     /// Elements of a row.
     pub columns: usize,
     /// Rows after which the lanes are joined: one turn of the loop over rows. Dims around them are loops of their own.
@@ -139,7 +136,6 @@ const REST_IN_LANES: usize = 16;
 pub fn find_sum_loops(
     computation: &Computation,
     (products, inner, uses): (&[bool], &[Option<Inner>], &[usize]),
-    codegen: &Codegen,
     sums: impl Fn(ComputationId) -> bool,
 ) -> Vec<SumLoop> {
     let sum_loop = |instruction: &Instruction| match (&instruction.op, &instruction.operands[..]) {
@@ -152,7 +148,7 @@ pub fn find_sum_loops(
                 && instruction.shape.dtype() == Some(DType::F32)
                 && sums(*to_apply) =>
         {
-            of_sum(computation, instruction, dims, [term, init], (products[term], inner[term].is_some()), codegen)
+            of_sum(computation, instruction, dims, [term, init], (products[term], inner[term].is_some()))
         }
         (Op::Reduce { to_apply, .. }, &[term, _])
             if matches!(instruction.fusion, Some(Fusion::Custom { .. })) && products[term] && sums(*to_apply) =>
@@ -165,7 +161,7 @@ pub fn find_sum_loops(
                 && instruction.shape.dtype() == Some(DType::F32)
                 && sums(*to_apply) =>
         {
-            of_windows(computation.instructions[array].shape.dims(), window, instruction.fusion, codegen)
+            of_windows(computation.instructions[array].shape.dims(), window, instruction.fusion)
         }
         _ => SumLoop::Chain,
     };
@@ -173,16 +169,16 @@ pub fn find_sum_loops(
 }
 
 /// Whether nothing is left of the innermost loop of a sum: it is unrolled before or after LLVM vectorizes it.
-pub fn leaves_no_loop(computation: &Computation, sum: ValueId, codegen: &Codegen) -> bool {
+pub fn leaves_no_loop(computation: &Computation, sum: ValueId) -> bool {
     let instruction = &computation.instructions[sum];
     let (Op::Reduce { dims, .. }, &[term, init]) = (&instruction.op, &instruction.operands[..]) else { return false };
     let extents = computation.instructions[term].shape.dims();
     let Some(innermost) = (0..extents.len()).rev().find(|d| dims.contains(d) && extents[*d] > 1) else { return true };
-    let term_of = Term::new(computation, instruction.fusion, term, (innermost, None), codegen);
-    let may_unroll = codegen.free_loops || !term_of.sums();
+    let term_of = Term::new(computation, instruction.fusion, term, (innermost, None));
+    let may_unroll = !term_of.sums();
     let is_plain = !term_of.is_opaque() && term_of.is_regular();
     is_plain
-        && match of_sum(computation, instruction, dims, [term, init], (false, false), codegen) {
+        && match of_sum(computation, instruction, dims, [term, init], (false, false)) {
             SumLoop::Columns(columns) => columns.unrolled,
             _ => may_unroll && term_of.is_unrolled(extents[innermost]),
         }
@@ -194,22 +190,21 @@ fn of_sum(
     dims: &[usize],
     [id, init]: [ValueId; 2],
     (is_product, joins): (bool, bool),
-    codegen: &Codegen,
 ) -> SumLoop {
     let extents = computation.instructions[id].shape.dims();
     let mut long = (0..extents.len()).rev().filter(|d| extents[*d] > 1);
     // Dims of one element are no loops; what is summed is innermost, whatever lies there in memory.
     let mut summed = (0..extents.len()).rev().filter(|d| dims.contains(d) && extents[*d] > 1);
     let Some(innermost) = summed.next() else { return SumLoop::Chain };
-    let mut around = summed.next();
-    let mut columns = extents[innermost];
+    let around = summed.next();
+    let columns = extents[innermost];
     let count: usize = dims.iter().map(|d| extents[*d]).product();
     let zero = is_zero(computation, init);
-    let from_products = (is_product || joins) && zero && is_no_negative_zero(computation, id, codegen);
+    let from_products = (is_product || joins) && zero && is_no_negative_zero(computation, id);
     let outside = (0..innermost).rev().find(|d| extents[*d] > 1).filter(|_| long.next() == Some(innermost));
-    let mut term = Term::new(computation, instruction.fusion, id, (innermost, around.or(outside)), codegen);
+    let term = Term::new(computation, instruction.fusion, id, (innermost, around.or(outside)));
     // A loop with one within is not the innermost one.
-    let may_unroll = codegen.free_loops || !term.sums();
+    let may_unroll = !term.sums();
     if !may_unroll || !term.is_unrolled(columns) {
         // Calls for one element at a time cost as much masked.
         let widest = if term.calls_alone() && columns < REST && columns.is_multiple_of(4) { 4 } else { term.widest() };
@@ -225,45 +220,33 @@ fn of_sum(
         let columns = columns.filter(|columns| term.is_regular() && (!columns.masked || term.can_be_masked()));
         return columns.map_or(SumLoop::Chain, SumLoop::Columns);
     }
-    while let Some(rows) = around.filter(|_| codegen.free_loops) {
-        if !is_unrolled(extents[rows], columns * (term.instructions() + LOOP)) {
-            break;
-        }
-        columns *= extents[rows];
-        around = summed.next();
-        term = Term::new(computation, instruction.fusion, id, (innermost, around.or(outside)), codegen);
-    }
     // A loop over what is summed is inside of one over what is kept.
-    let lanes = around.or(outside).and_then(|rows| cheapest_lanes(extents[rows], columns, (&term, codegen)));
+    let lanes = around.or(outside).and_then(|rows| cheapest_lanes(extents[rows], columns, &term));
     let multiplies = if lanes == Some(2) { columns > 5 } else { columns > 4 };
     let rounds_products = match joins {
         true => {
             let whole = columns < RUN || lanes == Some(WIDEST) || around.is_none();
             JOIN_ROUNDED.contains(&columns) && whole && term.reads_runs()
         }
-        false if !codegen.masks => (columns == 6 || columns == 8 && lanes == Some(8)) && term.is_of_runs(),
         false => columns <= RUN && term.is_of_runs() && (multiplies || !term.has_factor_alone(id)),
     };
     match (lanes, around) {
         (Some(lanes), Some(around)) => {
             let extent = extents[around];
-            let registers = if codegen.free_loops { registers(extent, lanes) } else { 1 };
             let alone = usize::from(extent >= REST && term.leaves_last(true));
-            SumLoop::Rows(Rows { lanes, alone, registers, columns, extent, rounds_products })
+            SumLoop::Rows(Rows { lanes, alone, columns, extent, rounds_products })
         }
         (Some(lanes), None) if rounds_products => {
             let extent = outside.map_or(1, |rows| extents[rows]);
             SumLoop::ChainOfRounded(Beside { count: extent / lanes * lanes, extent })
         }
-        _ if from_products && (is_small(count, term.instructions()) || codegen.free_loops && columns == count) => {
-            SumLoop::ChainOfTwo
-        }
+        _ if from_products && (is_small(count, term.instructions())) => SumLoop::ChainOfTwo,
         _ => SumLoop::Chain,
     }
 }
 
 /// The order of the elements in the windows that cut an array into equal parts: each sums one part, read in place.
-fn of_windows(dims: &[usize], window: &Window, fusion: Option<Fusion>, codegen: &Codegen) -> SumLoop {
+fn of_windows(dims: &[usize], window: &Window, fusion: Option<Fusion>) -> SumLoop {
     let cuts = |(extent, dim): (&usize, &WindowDim)| {
         let part = WindowDim { stride: dim.size, ..WindowDim::of_size(dim.size) };
         dim.size > 0 && *dim == part && extent.is_multiple_of(dim.size)
@@ -284,11 +267,11 @@ fn of_windows(dims: &[usize], window: &Window, fusion: Option<Fusion>, codegen: 
     let instructions = vec![of(0, &all), of(1, &[])];
     let sum = Instruction { fusion, ..of(2, &kept) };
     let computation = Computation { name: String::new(), instructions, root: 0 };
-    of_sum(&computation, &sum, &reduced, [0, 1], (false, false), codegen)
+    of_sum(&computation, &sum, &reduced, [0, 1], (false, false))
 }
 
 /// The number of rows that are summed side by side, if that pays by the costs of x86's `TargetTransformInfo`.
-fn cheapest_lanes(rows: usize, columns: usize, (term, codegen): (&Term, &Codegen)) -> Option<usize> {
+fn cheapest_lanes(rows: usize, columns: usize, term: &Term) -> Option<usize> {
     if !term.is_regular() {
         return None;
     }
@@ -302,7 +285,7 @@ fn cheapest_lanes(rows: usize, columns: usize, (term, codegen): (&Term, &Codegen
     };
     let mut best = (None, rows as f64 * term.cost(1, columns, rows));
     for lanes in candidates {
-        if lanes == 2 && (rows > 2 || codegen.masks && term.arrays() > 1) {
+        if lanes == 2 && (rows > 2 || term.arrays() > 1) {
             continue;
         }
         if cost(lanes) < best.1 {

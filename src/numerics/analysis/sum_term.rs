@@ -9,7 +9,6 @@ use super::along::{
     Along, Dims, SHARED, SOMEWHERE, before_broadcast, before_reshape, before_transpose, between, changes_with, end_of,
     in_memory, lies_beside, minor_last, sharers,
 };
-use super::codegen::Codegen;
 use super::sum_weight::{is_opaque, without_sign};
 
 mod computed_indices;
@@ -66,12 +65,6 @@ pub struct Term<'c> {
     reads_narrow: bool,
     /// Whether the term has no loops and branches, and no calls that are not vectorized.
     regular: bool,
-    /// Whether the processor has masks.
-    masks: bool,
-    /// Whether elements that are not adjacent are read by gathers.
-    gathers: bool,
-    /// Whether it has additions of single elements.
-    adds: bool,
     /// Whether it has no operations but additions and multiplications.
     is_plain: bool,
     /// Values with several users.
@@ -90,7 +83,6 @@ impl<'c> Term<'c> {
         fusion: Option<Fusion>,
         id: ValueId,
         (innermost, around): (usize, Option<usize>),
-        codegen: &Codegen,
     ) -> Term<'c> {
         let mut term = Term {
             computation,
@@ -104,7 +96,6 @@ impl<'c> Term<'c> {
             sharers: 1,
             strides: Vec::new(),
             operations: BTreeSet::new(),
-            masks: codegen.masks,
             reads: Vec::new(),
             arrays_read: Vec::new(),
             spread: 0,
@@ -115,8 +106,6 @@ impl<'c> Term<'c> {
             converted: 0,
             reads_narrow: false,
             regular: true,
-            gathers: codegen.gathers,
-            adds: false,
             is_plain: true,
             shared: HashSet::new(),
             sums: false,
@@ -157,8 +146,8 @@ impl<'c> Term<'c> {
     /// than f32), or gathers, and has no call that cannot be left out.
     pub fn can_be_masked(&self) -> bool {
         let beside = |along: &Along| lies_beside(along, Some(self.innermost));
-        let reads_whole = self.gathers || self.reads.iter().all(beside);
-        !self.opaque && reads_whole && (self.masks || !self.reads_narrow)
+        let reads_whole = self.reads.iter().all(beside);
+        !self.opaque && reads_whole
     }
 
     /// The number of instructions for each element without those that compute indices.
@@ -267,7 +256,6 @@ impl<'c> Term<'c> {
                 self.opaque |= is_opaque(instruction);
                 let adds = matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract));
                 self.is_plain &= adds || instruction.op == Op::Binary(Binary::Multiply);
-                self.adds |= adds;
                 let added = |id: &ValueId| if adds { without_sign(computation, self.fusion, *id) } else { *id };
                 let mut operands: Vec<ValueId> = operands.iter().map(added).collect();
                 operands.dedup();

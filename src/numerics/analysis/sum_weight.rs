@@ -88,29 +88,3 @@ pub fn cost_apart(lanes: usize, columns: usize) -> f64 {
         _ => 52.0,
     }
 }
-
-/// The same without masks (AVX2).
-pub fn cost_apart_without_masks(lanes: usize) -> usize {
-    // An element is put into its lane, and all but the first into their halves.
-    2 * lanes - 1
-}
-
-/// Cost, without masks, of reading so many rows of so many columns that are one run of memory: whole registers, and
-/// their split into columns (x86's `getInterleavedMemoryOpCost`).
-pub fn cost_of_run_without_masks(lanes: usize, columns: usize) -> usize {
-    let parts = match (columns, lanes) {
-        (2, 2 | 4) => 2,
-        (2, 8) => 4,
-        (3, 2 | 4) => 3,
-        (3, 8) => 7,
-        (4, 2) => 4,
-        (4, 4) => 8,
-        (4, 8) => 16,
-        (6, 2) => 6,
-        (6, 4) => 15,
-        (6, 8) => 31,
-        (8, 8) => 40,
-        _ => return columns * cost_apart_without_masks(lanes),
-    };
-    (columns * lanes).div_ceil(8) + parts
-}

@@ -8,7 +8,6 @@ use std::rc::Rc;
 use crate::ir::movement::{row_major, steps};
 use crate::ir::{Binary, Class, Computation, Fusion, Instruction, Op, ValueId};
 
-use super::codegen::Codegen;
 use super::emission::UNROLLED;
 use super::kernel_functions::{has_functions, hero, results_of};
 use super::known::{known_number, negated_by};
@@ -61,15 +60,9 @@ pub struct Ways(HashMap<ValueId, Reads>);
 
 impl Ways {
     /// The ways of a fusion. `users` gives the users of each value, and `uses` counts its reads, one more for the root.
-    pub fn new(
-        computation: &Computation,
-        fusion: Option<Fusion>,
-        users: &[Vec<ValueId>],
-        uses: &[usize],
-        codegen: &Codegen,
-    ) -> Ways {
+    pub fn new(computation: &Computation, fusion: Option<Fusion>, users: &[Vec<ValueId>], uses: &[usize]) -> Ways {
         let instructions = &computation.instructions;
-        let hero = match has_functions(fusion, codegen) {
+        let hero = match has_functions(fusion) {
             true => hero(computation, fusion, &results_of(computation, fusion)),
             false => None,
         };

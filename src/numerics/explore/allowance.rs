@@ -192,7 +192,7 @@ impl Maker<'_> {
 
     fn conversion(&self, from: Option<DType>, to: Option<DType>) -> Latitude {
         let (Some(from), Some(to)) = (from, to) else { return Latitude::Unknown };
-        let steps = conversion_steps(from, to, self.unit.release.through_half).filter_map(DType::format);
+        let steps = conversion_steps(from, to).filter_map(DType::format);
         let keeps = |to: &&Format| !from.format().is_some_and(|from| from.is_part_of(to));
         let formats: Vec<Format> = steps.filter(keeps).copied().collect();
         if formats.is_empty() { Latitude::Exact { floor: 0.0 } } else { rounded(0.0, formats) }

@@ -40,7 +40,6 @@ fn hardware(chip: &Chip) -> impl PartialEq + use<> {
         eup: _,
         functions: _,
         contracts,
-        release,
         sum: _,
         scan: _,
         narrow: _,
@@ -49,7 +48,7 @@ fn hardware(chip: &Chip) -> impl PartialEq + use<> {
         native: _,
         partial_reduce,
     } = *chip;
-    (matrix_unit, mxu_block, flush, divide, zero_tie, contracts, release, library, ties, partial_reduce)
+    (matrix_unit, mxu_block, flush, divide, zero_tie, contracts, library, ties, partial_reduce)
 }
 
 /// Whether a sum of bf16 or f16 stands in the program.

@@ -34,28 +34,19 @@ pub struct Piece {
 /// How the products of a piece are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// One after the other, the first of them rounded before they are added: so many.
-    Chain { rounded: usize },
-    /// Even and odd ones apart, fused or rounded before they are added; an odd last one joins the sum of both.
-    EvenAndOdd { fused: bool },
+    /// One fused multiply-add after the other.
+    Chain,
     /// The second of each pair before the first, fused.
     Pairs,
-    /// Eight lanes of sixteen at a time, then what is left over ([`vector_product`]), onto the pieces before or apart from them.
-    Vector { onto: bool },
-}
-
-impl Form {
-    /// One fused multiply-add after the other.
-    pub const FUSED: Form = Form::Chain { rounded: 0 };
-    /// One rounded product after the other.
-    pub const ROUNDED: Form = Form::Chain { rounded: usize::MAX };
+    /// Eight lanes of sixteen at a time, then what is left over ([`vector_product`]).
+    Vector,
 }
 
 impl BlockOrder {
     /// These parts, each of blocks that hold every result once; `None` where each result is one fused chain.
     pub fn new(sizes: [usize; 3], parts: Vec<Vec<Block>>) -> Option<BlockOrder> {
         let is_chain = match &parts[..] {
-            [blocks] => blocks.iter().all(|block| matches!(block.pieces[..], [Piece { form: Form::FUSED, .. }])),
+            [blocks] => blocks.iter().all(|block| matches!(block.pieces[..], [Piece { form: Form::Chain, .. }])),
             _ => false,
         };
         (!is_chain && !sizes.contains(&0)).then_some(BlockOrder { sizes, parts })
@@ -67,29 +58,6 @@ impl BlockOrder {
         BlockOrder::new(sizes, vec![vec![Block::new(0..m, 0..n, iter::once(0..k), form)]])
     }
 
-    /// XLA's own order of a vector times a matrix with its products first: the result that is left over alone by vectors of eight, and
-    /// the first of two, has its first eight products rounded.
-    pub fn of_columns(sizes: [usize; 3]) -> Option<BlockOrder> {
-        const VECTOR: usize = 8;
-        let [m, k, n] = sizes;
-        let results = m * n;
-        let alone = match results {
-            2 => 0,
-            _ if results > 1 && results % VECTOR == 1 => results - 1,
-            _ => return None,
-        };
-        if k < 3 {
-            return None;
-        }
-        let block = |results: Range<usize>, form: Form| {
-            let [rows, columns] = if n == 1 { [results, 0..1] } else { [0..1, results] };
-            Block::new(rows, columns, iter::once(0..k), form)
-        };
-        let others = if alone == 0 { 1..results } else { 0..alone };
-        let rounded = Form::Chain { rounded: VECTOR };
-        BlockOrder::new(sizes, vec![vec![block(others, Form::FUSED), block(alone..alone + 1, rounded)]])
-    }
-
     /// Numbers that tell how the result in this row and column is summed; `None` where it is one fused chain.
     pub fn of_place(&self, row: usize, column: usize) -> Option<Vec<usize>> {
         let of = |blocks: &Vec<Block>| {
@@ -98,19 +66,11 @@ impl BlockOrder {
         };
         let parts: Vec<Vec<Piece>> = self.parts.iter().map(of).collect();
         if let [part] = &parts[..]
-            && let [Piece { form: Form::FUSED, .. }] = part[..]
+            && let [Piece { form: Form::Chain, .. }] = part[..]
         {
             return None;
         }
-        let number = |piece: &Piece| {
-            let [kind, detail] = match piece.form {
-                Form::Chain { rounded } => [0, rounded.min(piece.products.len())],
-                Form::EvenAndOdd { fused } => [1, usize::from(fused)],
-                Form::Pairs => [2, 0],
-                Form::Vector { onto } => [3, usize::from(onto)],
-            };
-            [piece.products.start, piece.products.end, kind, detail]
-        };
+        let number = |piece: &Piece| [piece.products.start, piece.products.end, piece.form as usize];
         let of_part = |part: &Vec<Piece>| [vec![part.len()], part.iter().flat_map(number).collect()].concat();
         Some(parts.iter().flat_map(of_part).collect())
     }
@@ -164,12 +124,6 @@ impl Operands<'_> {
         if sum.is_nan() { f32::NAN } else { sum }
     }
 
-    fn multiply_add(&self, [a, b]: [f32; 2], sum: f32, fused: bool) -> f32 {
-        let (a, b) = (self.flushed(a), self.flushed(b));
-        let sum = if fused { self.flushed(a.mul_add(b, sum)) } else { self.flushed(self.flushed(a * b) + sum) };
-        if sum.is_nan() { f32::NAN } else { sum }
-    }
-
     /// The factors of a product of the result in this row and column.
     fn factors(&self, [row, column]: [usize; 2], l: usize) -> [f32; 2] {
         let [_, k, n] = self.sizes;
@@ -178,45 +132,32 @@ impl Operands<'_> {
 
     /// The sums of a block, row by row.
     fn sums(&self, block: &Block) -> Vec<f32> {
-        let joined = |sums: Option<Vec<f32>>, piece: &Piece| match (piece.form, sums) {
-            (Form::Vector { onto: true }, sums) => Some(self.vectors(block, &piece.products, sums.as_deref())),
-            (_, None) => Some(self.piece(block, piece)),
-            (_, Some(sums)) => {
-                let own = self.piece(block, piece);
-                Some(sums.iter().zip(own).map(|(sum, own)| self.add(*sum, own)).collect())
-            }
-        };
-        block.pieces.iter().fold(None, joined).unwrap_or_default()
+        let mut pieces = block.pieces.iter().map(|piece| self.piece(block, piece));
+        let first = pieces.next().unwrap_or_default();
+        let joined =
+            |sums: Vec<f32>, own: Vec<f32>| sums.iter().zip(own).map(|(sum, own)| self.add(*sum, own)).collect();
+        pieces.fold(first, joined)
     }
 
     fn piece(&self, block: &Block, Piece { products, form }: &Piece) -> Vec<f32> {
         match *form {
-            Form::Chain { rounded: 0 } => self.chain(block, products.clone(), true),
-            Form::Chain { rounded } if rounded >= products.len() => self.chain(block, products.clone(), false),
-            Form::Chain { rounded } => self.at_each(block, |_, place| {
-                let step = |sum, l| self.multiply_add(self.factors(place, l), sum, l >= products.start + rounded);
-                products.clone().fold(0.0, step)
-            }),
-            Form::EvenAndOdd { fused } => {
-                let whole = products.start..products.end - products.len() % 2;
-                let [even, odd] = [0, 1].map(|at| self.chain(block, whole.clone().skip(at).step_by(2), fused));
-                let last = (whole.end < products.end).then_some(whole.end);
-                self.at_each(block, |at, place| {
-                    let sum = self.add(even[at], odd[at]);
-                    last.map_or(sum, |last| self.multiply_add(self.factors(place, last), sum, fused))
-                })
-            }
+            Form::Chain => self.chain(block, products.clone()),
             Form::Pairs => {
                 let other = |l: usize| products.start + ((l - products.start) ^ 1);
                 let swapped = products.clone().map(|l| if other(l) < products.end { other(l) } else { l });
-                self.chain(block, swapped, true)
+                self.chain(block, swapped)
             }
-            Form::Vector { .. } => self.vectors(block, products, None),
+            Form::Vector => {
+                let rows_and_columns = |row| block.columns.clone().map(move |column| [row, column]);
+                let places = block.rows.clone().flat_map(rows_and_columns);
+                let factors = |place| products.clone().map(|l| self.factors(place, l)).collect::<Vec<[f32; 2]>>();
+                places.map(|place| vector_product(&factors(place))).collect()
+            }
         }
     }
 
     /// The sums of products of these numbers, one after the other.
-    fn chain(&self, block: &Block, numbers: impl Iterator<Item = usize>, fused: bool) -> Vec<f32> {
+    fn chain(&self, block: &Block, numbers: impl Iterator<Item = usize>) -> Vec<f32> {
         let [_, k, n] = self.sizes;
         let numbers: Vec<usize> = numbers.collect();
         let (rows, columns) = (&block.rows, &block.columns);
@@ -224,28 +165,14 @@ impl Operands<'_> {
         let left: Vec<f32> = self.lhs[rows.start * k..rows.end * k].chunks(k).flat_map(row).collect();
         let right: Vec<f32> = numbers.iter().flat_map(|l| &self.rhs[l * n..][columns.clone()]).copied().collect();
         let mut sums = vec![0.0; rows.len() * columns.len()];
-        let unit = Unit { fused: fused && self.unit.fused, ..*self.unit };
-        mxu::matmul(&left, &right, [rows.len(), numbers.len(), columns.len()], Passes::F32, &unit, &mut sums);
+        mxu::matmul(&left, &right, [rows.len(), numbers.len(), columns.len()], Passes::F32, self.unit, &mut sums);
         sums
-    }
-
-    /// A number for each place of a block, given its own and its row and column.
-    fn at_each(&self, block: &Block, of: impl Fn(usize, [usize; 2]) -> f32) -> Vec<f32> {
-        let places = block.rows.clone().flat_map(|row| block.columns.clone().map(move |column| [row, column]));
-        places.enumerate().map(|(at, place)| of(at, place)).collect()
-    }
-
-    fn vectors(&self, block: &Block, products: &Range<usize>, sums: Option<&[f32]>) -> Vec<f32> {
-        self.at_each(block, |at, place| {
-            let factors: Vec<[f32; 2]> = products.clone().map(|l| self.factors(place, l)).collect();
-            vector_product(&factors, sums.map(|sums| sums[at]))
-        })
     }
 }
 
 /// A sum by oneDNN's kernel for a matrix times a vector: fused multiply-adds in eight lanes of sixteen products at a time, then eight,
 /// four, two and one that are left over, rounded, joined and added.
-fn vector_product(factors: &[[f32; 2]], start: Option<f32>) -> f32 {
+fn vector_product(factors: &[[f32; 2]]) -> f32 {
     let add = |a: f32, b: f32| flush_f32(flush_f32(a) + flush_f32(b));
     let multiply = |[a, b]: [f32; 2]| flush_f32(flush_f32(a) * flush_f32(b));
     let join = |lanes: &[f32]| {
@@ -257,7 +184,7 @@ fn vector_product(factors: &[[f32; 2]], start: Option<f32>) -> f32 {
         }
     };
     let whole = factors.len() - factors.len() % 16;
-    let mut sum = start.unwrap_or(0.0);
+    let mut sum = 0.0;
     if whole > 0 {
         let mut lanes = [0.0f32; 8];
         for eight in factors[..whole].chunks(8) {
@@ -265,7 +192,7 @@ fn vector_product(factors: &[[f32; 2]], start: Option<f32>) -> f32 {
                 *sum = flush_f32(flush_f32(*a).mul_add(flush_f32(*b), *sum));
             }
         }
-        sum = start.map_or(join(&lanes), |start| add(start, join(&lanes)));
+        sum = join(&lanes);
     }
     let mut left = &factors[whole..];
     for width in [8, 4, 2, 1] {

@@ -3,7 +3,7 @@
 use crate::ir::{Binary, Op, Unary};
 
 use super::mxu::Accumulation;
-use super::vector::{Divide, ErrorModel, Eup, Release, ScanOrder, StepRounding, SumOrder, ZeroTie};
+use super::vector::{Divide, ErrorModel, Eup, ScanOrder, StepRounding, SumOrder, ZeroTie};
 
 /// What a chip (with its compiler's habits) does to numbers.
 pub struct Chip {
@@ -31,8 +31,6 @@ pub struct Chip {
     pub functions: ErrorModel,
     /// Whether its compiler makes one fused multiply-add of an f32 product and the sum that reads it (FACTS 3.12).
     pub contracts: bool,
-    /// The release of XLA:CPU whose functions and code those are that are called XLA:CPU's.
-    pub release: Release,
     /// The order of a sum on the vector unit.
     pub sum: SumOrder,
     /// The order of a running sum.
@@ -90,7 +88,7 @@ impl Chip {
 }
 
 /// All chips, oldest first.
-pub static CHIPS: &[&Chip] = &[&V2, &V3, &V4, &V5E, &V5P, &V6E, &TPU7X, &CPU, &XLA_CPU, &XLA_CPU_0_8_1, &XLA_CPU_0_6_2];
+pub static CHIPS: &[&Chip] = &[&V2, &V3, &V4, &V5E, &V5P, &V6E, &TPU7X, &CPU, &XLA_CPU];
 
 /// The chip with this name.
 pub fn find_chip(name: &str) -> Option<&'static Chip> {
@@ -110,7 +108,6 @@ const TPU: Chip = Chip {
     eup: Eup::PreV5,
     functions: ErrorModel::CorrectlyRounded,
     contracts: false,
-    release: Release::JAXLIB_0_10_2,
     sum: SumOrder::Lanes,
     scan: ScanOrder::Sequential,
     narrow: StepRounding::F32,
@@ -171,7 +168,7 @@ static CPU: Chip = Chip {
     partial_reduce: false,
     ..TPU
 };
-const XLA_CPU_ROW: Chip = Chip {
+static XLA_CPU: Chip = Chip {
     name: "xla-cpu",
     doc: "XLA's CPU backend: matmul precision ignored (FACTS 2.2), flush to zero (3.4), sums in windows of 32 and scans \
           in blocks of 16 (3.2), bf16 sums rounded at every addition (1.3), division by a broadcast or a constant as \
@@ -191,19 +188,4 @@ const XLA_CPU_ROW: Chip = Chip {
     ties: Ties::Introsort,
     scan: ScanOrder::Blocked(16),
     ..CPU
-};
-static XLA_CPU: Chip = XLA_CPU_ROW;
-static XLA_CPU_0_8_1: Chip = Chip {
-    name: "xla-cpu-0.8.1",
-    doc: "XLA's CPU backend as in jaxlib 0.8.1: `xla-cpu` with what that release computes otherwise (FACTS 3.9).",
-    divide: Divide::ConstantByReciprocal,
-    release: Release::JAXLIB_0_8_1,
-    ..XLA_CPU_ROW
-};
-static XLA_CPU_0_6_2: Chip = Chip {
-    name: "xla-cpu-0.6.2",
-    doc: "XLA's CPU backend as in jaxlib 0.6.2: `xla-cpu` with what that release computes otherwise (FACTS 3.9).",
-    divide: Divide::ConstantByReciprocal,
-    release: Release::JAXLIB_0_6_2,
-    ..XLA_CPU_ROW
 };

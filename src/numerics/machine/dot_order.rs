@@ -16,7 +16,7 @@ use crate::analysis::LibraryDot;
 use crate::ir::{Convolution, DotPlan};
 use crate::num::flush_f32;
 
-use super::kernels::Isa;
+use super::kernels::{KERNELS, VECTOR};
 use super::mxu::{self, Passes, Unit};
 
 /// f32 that the cache is taken to hold: 128 KiB.
@@ -44,13 +44,9 @@ pub struct DotOrder {
 /// Results that one call computes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Task {
-    /// Rows of each stretch.
-    rows: Range<usize>,
     columns: Range<usize>,
     /// Products of a run that are summed before the sum joins the others.
     depth: usize,
-    /// Whether products are added before they are rounded.
-    fused: bool,
 }
 
 /// A kernel: its block, and what the library estimates that a dot costs with it.
@@ -59,44 +55,40 @@ struct Kernel {
     rows: usize,
     columns: usize,
     lanes: usize,
-    fused: bool,
     cost: f32,
 }
 
 /// The cheapest kernel with at most so many lanes.
-fn cheapest(isa: Isa, [m, k, n]: [usize; 3], most: usize) -> Kernel {
-    let mut best = Kernel { rows: 1, columns: 1, lanes: 1, fused: true, cost: f32::INFINITY };
-    let vector = isa.lanes();
-    let fused = isa.kernels().iter().map(|kernel| (*kernel, true)).filter(|(kernel, _)| kernel[2] <= most);
-    let others = isa.kernels_without_fma().iter().map(|[rows, columns]| ([*rows, *columns, 1], false));
-    for ([rows, columns, lanes], fused) in fused.chain(others) {
+fn cheapest([m, k, n]: [usize; 3], most: usize) -> Kernel {
+    let mut best = Kernel { rows: 1, columns: 1, lanes: 1, cost: f32::INFINITY };
+    for &[rows, columns, lanes] in KERNELS.iter().filter(|[.., lanes]| *lanes <= most) {
         // Blocks times loads of both operands, those of the right one twice as dear.
         let blocks = m.div_ceil(rows) as f32 * n.div_ceil(columns) as f32 * k.div_ceil(lanes) as f32;
-        let loads = (rows * 5 + columns * lanes / vector * 11 + 9) as f32;
-        let cost = blocks * (loads + vector as f32 * 1e-4);
+        let loads = (rows * 5 + columns * lanes / VECTOR * 11 + 9) as f32;
+        let cost = blocks * (loads + VECTOR as f32 * 1e-4);
         if cost < best.cost {
-            best = Kernel { rows, columns, lanes, fused, cost };
+            best = Kernel { rows, columns, lanes, cost };
         }
     }
     best
 }
 
-/// Rows and columns that one task takes, where the right operand is not packed.
-fn task_sizes(isa: Isa, [m, k, n]: [usize; 3], kernel: Kernel) -> [usize; 2] {
+/// The number of columns that one task takes, where the right operand is not packed.
+fn columns_of_a_task([m, k, n]: [usize; 3], kernel: Kernel) -> usize {
     let k = k.min(1024);
     let least = m.min(64) * n.min(64);
-    let (mut columns, mut rows) = (n.min(kernel.columns.max(isa.lanes())), m.min(16));
+    let (mut columns, mut rows) = (n.min(kernel.columns.max(VECTOR)), m.min(16));
     loop {
         let area = columns * rows;
         if area >= least && ((rows + columns) * k >= 64 * 1024 || area >= 64 * 1024) {
-            return [rows, columns];
+            return columns;
         }
         if (4 * columns < rows || rows >= m) && columns < n {
             columns *= 2;
         } else if (rows < 4 * columns || columns >= n) && rows < m {
             rows *= 2;
         } else {
-            return [rows, columns];
+            return columns;
         }
     }
 }
@@ -113,31 +105,31 @@ impl DotOrder {
             [m, _, 1] if last[0] => m,
             _ => return None,
         };
-        let tasks = vec![Task { rows: 0..m, columns: 0..n, depth: k.max(1), fused: true }];
+        let tasks = vec![Task { columns: 0..n, depth: k.max(1) }];
         Some(DotOrder { sizes: [m, k, n], lanes: TILE, rest: 1, paired: rows - rows % TILE, runs: 1, row: m, tasks })
     }
 
     /// The library's order for f32 operands; `transposed` says that the right one has its products last.
-    pub fn of_library(isa: Isa, sizes: [usize; 3], transposed: bool) -> DotOrder {
-        DotOrder::of_runs(isa, sizes, 1, sizes[0], |plain| transposed || sizes[0].div_ceil(plain.rows) > 10)
+    pub fn of_library(sizes: [usize; 3], transposed: bool) -> DotOrder {
+        DotOrder::of_runs(sizes, 1, sizes[0], |plain| transposed || sizes[0].div_ceil(plain.rows) > 10)
     }
 
     /// The library's order for a sum of products that it takes for a dot.
-    pub fn of_sum(isa: Isa, &LibraryDot { sizes, transposed, batches: [left, right] }: &LibraryDot) -> DotOrder {
+    pub fn of_sum(&LibraryDot { sizes, transposed, batches: [left, right] }: &LibraryDot) -> DotOrder {
         let many = |plain: Kernel| sizes[0].div_ceil(plain.rows) * left > 10 * right;
-        DotOrder::of_runs(isa, sizes, 1, sizes[0], |plain| transposed || many(plain))
+        DotOrder::of_runs(sizes, 1, sizes[0], |plain| transposed || many(plain))
     }
 
     /// The library's order for a convolution in `groups`, as dots of these sizes.
-    pub fn of_convolution(isa: Isa, sizes: [usize; 3], groups: usize, convolution: &Convolution) -> DotOrder {
+    pub fn of_convolution(sizes: [usize; 3], groups: usize, convolution: &Convolution) -> DotOrder {
         let Convolution { taps, row, .. } = *convolution;
         let row = if groups > 1 { 1 } else { row.max(1) };
-        DotOrder::of_runs(isa, sizes, taps.max(1), row, |plain| row.div_ceil(plain.rows) * (sizes[0] / row) > 10)
+        DotOrder::of_runs(sizes, taps.max(1), row, |plain| row.div_ceil(plain.rows) * (sizes[0] / row) > 10)
     }
 
     /// The order of products in runs, for rows of which so many lie side by side; `many` says whether packing pays for a
     /// kernel that needs none.
-    fn of_runs(isa: Isa, sizes: [usize; 3], runs: usize, row: usize, many: impl Fn(Kernel) -> bool) -> DotOrder {
+    fn of_runs(sizes: [usize; 3], runs: usize, row: usize, many: impl Fn(Kernel) -> bool) -> DotOrder {
         let order = |lanes, tasks| DotOrder { sizes, lanes, rest: lanes, paired: usize::MAX, runs, row, tasks };
         let [_, all, n] = sizes;
         let k = all / runs;
@@ -145,51 +137,39 @@ impl DotOrder {
             let width = width.max(1);
             (0..size).step_by(width).map(move |at| at..size.min(at + width))
         };
-        let [packed, plain] = [4, 1].map(|lanes| cheapest(isa, [UNKNOWN, k, n], lanes));
+        let [packed, plain] = [4, 1].map(|lanes| cheapest([UNKNOWN, k, n], lanes));
         // Packing pays where the left operand has many blocks of rows, or where the other kernels are much dearer.
         if plain.cost <= 2.0 * packed.cost && !many(plain) {
-            let [rows, columns] = task_sizes(isa, [row, all, n], plain);
+            let columns = columns_of_a_task([row, all, n], plain);
+            // Tasks that differ in their rows alone sum alike.
             let of_columns = |columns: Range<usize>| {
                 let depth = CACHE / (columns.len() * runs);
-                // Its kernel is chosen for the rows and columns that a task has.
-                let task = |rows: Range<usize>| {
-                    let fused = cheapest(isa, [rows.len(), k, columns.len()], 1).fused;
-                    Task { rows, columns: columns.clone(), depth, fused }
-                };
-                let mut tasks: Vec<Task> = Vec::new();
-                for next in cut(row, rows).map(task) {
-                    match tasks.last_mut() {
-                        Some(last) if last.fused == next.fused => last.rows.end = next.rows.end,
-                        _ => tasks.push(next),
-                    }
-                }
-                tasks
+                Task { columns, depth }
             };
-            return order(1, cut(n, columns).flat_map(of_columns).collect());
+            return order(1, cut(n, columns).filter(|_| row > 0).map(of_columns).collect());
         }
         let Kernel { columns, lanes, .. } = packed;
-        let tile = isa.lanes() / lanes;
+        let tile = VECTOR / lanes;
         let fitting = columns * (CACHE / (columns * all.max(1))).max(1);
         let width = fitting.min(n.next_multiple_of(tile)).max(tile);
         let depth = CACHE / (width * lanes * runs) * lanes;
-        order(lanes, cut(n, width).map(|columns| Task { rows: 0..row, columns, depth, fused: true }).collect())
+        order(lanes, cut(n, width).map(|columns| Task { columns, depth }).collect())
     }
 
     /// What decides how the result at place `at` is summed: lanes, those of the rest, whether neighbours join, runs, the products
-    /// between two cuts, and whether they are fused. `None` where it is one chain.
-    pub fn of_place(&self, at: usize) -> Option<[usize; 6]> {
-        let (row, column) = (at / self.sizes[2] % self.row, at % self.sizes[2]);
-        let task = self.tasks.iter().find(|task| task.columns.contains(&column) && task.rows.contains(&row))?;
+    /// between two cuts. `None` where it is one chain.
+    pub fn of_place(&self, at: usize) -> Option<[usize; 5]> {
+        let column = at % self.sizes[2];
+        let task = self.tasks.iter().find(|task| task.columns.contains(&column))?;
         self.of_task(task, at < self.paired)
     }
 
-    fn of_task(&self, task: &Task, paired: bool) -> Option<[usize; 6]> {
-        let (run, depth, fused) = (self.run(), self.depth(task).min(self.run()), usize::from(task.fused));
+    fn of_task(&self, task: &Task, paired: bool) -> Option<[usize; 5]> {
+        let (run, depth) = (self.run(), self.depth(task).min(self.run()));
         match self.lanes {
-            1 if depth >= run && task.fused => None,
-            1 if depth >= run => Some([1, 1, 0, 1, run, fused]),
-            1 => Some([1, 1, 0, self.runs, depth, fused]),
-            lanes => Some([lanes, self.rest, usize::from(paired), self.runs, depth, fused]),
+            1 if depth >= run => None,
+            1 => Some([1, 1, 0, self.runs, depth]),
+            lanes => Some([lanes, self.rest, usize::from(paired), self.runs, depth]),
         }
     }
 
@@ -203,13 +183,12 @@ impl DotOrder {
         if task.depth == 0 { self.run().max(1) } else { task.depth }
     }
 
-    /// Lanes, the products between two cuts, and whether they are fused, where all results have the same and there is more than
-    /// one fused chain.
-    pub fn plan_of_all(&self) -> Option<([usize; 2], bool)> {
+    /// Lanes and the products between two cuts, where all results have the same and there is more than one chain.
+    pub fn plan_of_all(&self) -> Option<[usize; 2]> {
         let mut plans = self.tasks.iter().map(|task| self.of_task(task, true));
         let first = plans.next()?;
-        let [lanes, .., depth, fused] = first.filter(|_| self.runs == 1 && plans.all(|plan| plan == first))?;
-        Some(([lanes, depth.min(self.sizes[1].max(1))], fused == 1))
+        let [lanes, .., depth] = first.filter(|_| self.runs == 1 && plans.all(|plan| plan == first))?;
+        Some([lanes, depth.min(self.sizes[1].max(1))])
     }
 
     /// The products of row-major operands, on the unit of a mode, into `out`.
@@ -224,19 +203,16 @@ impl DotOrder {
             if sum.is_nan() { f32::NAN } else { sum }
         };
         let joined = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| add(*a, *b)).collect::<Vec<f32>>();
-        let is_of = |task: &Task, row: usize| task.rows.contains(&(row % self.row));
         let sums_of = |task: &Task| {
             let (columns, width) = (&task.columns, task.columns.len());
-            let rows: Vec<&[f32]> =
-                lhs.chunks(k).enumerate().filter(|(row, _)| is_of(task, *row)).map(|(_, row)| row).collect();
-            let unit = Unit { fused: unit.fused && task.fused, ..*unit };
+            let rows: Vec<&[f32]> = lhs.chunks(k).collect();
             // The sums of the products of these numbers.
             let lane = |numbers: Vec<usize>| {
                 let left: Vec<f32> = rows.iter().flat_map(|row| numbers.iter().map(|at| row[*at])).collect();
                 let mut right = Vec::with_capacity(numbers.len() * width);
                 numbers.iter().for_each(|at| right.extend_from_slice(&rhs[at * n..][columns.clone()]));
                 let mut sums = vec![0.0; rows.len() * width];
-                mxu::matmul(&left, &right, [rows.len(), numbers.len(), width], Passes::F32, &unit, &mut sums);
+                mxu::matmul(&left, &right, [rows.len(), numbers.len(), width], Passes::F32, unit, &mut sums);
                 sums
             };
             // Products of these numbers in these runs, each lane's summed run by run.
@@ -265,8 +241,7 @@ impl DotOrder {
         };
         let sums: Vec<Vec<f32>> = self.tasks.par_iter().map(sums_of).collect();
         for (task, sums) in self.tasks.iter().zip(sums) {
-            let rows = out.chunks_mut(n).enumerate().filter(|(row, _)| is_of(task, *row));
-            for ((_, row), sums) in rows.zip(sums.chunks(task.columns.len())) {
+            for (row, sums) in out.chunks_mut(n).zip(sums.chunks(task.columns.len())) {
                 row[task.columns.clone()].copy_from_slice(sums);
             }
         }
@@ -289,7 +264,7 @@ pub fn in_f64(lhs: &[f64], rhs: &[f64], plan: &DotPlan) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DotOrder, Isa};
+    use super::DotOrder;
     use crate::machine::Mode;
     use crate::machine::probe::{hash, numbers};
 
@@ -316,7 +291,7 @@ mod tests {
             ([4, 1000, 64], true, 1, 0xe30a_ae95_29bb_5f87),
         ];
         for (sizes, transposed, lanes, bits) in expected {
-            let order = DotOrder::of_library(Isa::Avx512, sizes, transposed);
+            let order = DotOrder::of_library(sizes, transposed);
             assert_eq!(order.lanes, lanes, "{sizes:?}");
             assert_eq!(hash(products(&order, sizes, transposed)), bits, "{sizes:?}");
         }
@@ -337,7 +312,7 @@ mod tests {
             ([8, 64, 10], false, 4, 12, 2728),
         ];
         for (sizes, transposed, lanes, width, depth) in seen {
-            let order = DotOrder::of_library(Isa::Avx512, sizes, transposed);
+            let order = DotOrder::of_library(sizes, transposed);
             let task = &order.tasks[0];
             assert_eq!((order.lanes, task.columns.len(), task.depth), (lanes, width.min(sizes[2]), depth), "{sizes:?}");
         }

@@ -62,8 +62,7 @@ impl<'p> Machine<'p> {
     /// that a program says are added before they are rounded.
     pub fn frames(&self) -> &'p [Frame] {
         let has_code = self.unit.contracts || self.mode.chip.library.is_some() || self.prepared.joins;
-        let codegen = || self.unit.release.codegen.with_masks(self.mode.choices.isa.masks());
-        self.prepared.frames(has_code.then(codegen).as_ref())
+        self.prepared.frames(has_code)
     }
 
     /// The results of the whole program.
@@ -170,9 +169,7 @@ impl<'p> Machine<'p> {
             | Op::Gather(_) => arrange::move_elements(instruction, written_out(operands), shapes),
             Op::Convert if habits.kept_wide && self.mode.chip.library.is_some() => return Ok(operands.swap_remove(0)),
             Op::Convert => {
-                let converted = |value| {
-                    integer::convert(value, shape.element_type(), self.unit.flush, self.unit.release.through_half)
-                };
+                let converted = |value| integer::convert(value, shape.element_type(), self.unit.flush);
                 return Ok(operands.swap_remove(0).map(converted));
             }
             Op::BitcastConvert => integer::bitcast(one(operands), shape.element_type()),
@@ -373,7 +370,7 @@ impl<'p> Machine<'p> {
         let [lhs, rhs] = match dtype {
             // Integers beside f64 are the numbers that they are.
             DType::F64 => [lhs, rhs].map(|side| match side {
-                Value::Integer(..) | Value::Pred(_) => integer::convert(side, dtype, self.unit.flush, &[]),
+                Value::Integer(..) | Value::Pred(_) => integer::convert(side, dtype, self.unit.flush),
                 float => float,
             }),
             _ => [lhs, rhs],

@@ -15,9 +15,8 @@ use super::vector;
 /// NaN giving 0; integers wrap; a predicate is whether a number is not zero, which subnormals are to a unit that
 /// flushes. A tuple stays as it is.
 ///
-/// Every conversion rounds once, from the whole value, but for those that [`conversion_steps`] lists more steps of;
-/// `through_half` are the types that floats are converted to by way of f16.
-pub(super) fn convert(value: Value, to: DType, flush: bool, through_half: &[DType]) -> Value {
+/// Every conversion rounds once, from the whole value, but for those that [`conversion_steps`] lists more steps of.
+pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
     match (value, to) {
         (Value::Float(from, values), to) if from == to => Value::Float(from, values),
         (Value::Float(_, values), DType::F64) => Value::double(values.iter().map(|v| f64::from(*v)).collect()),
@@ -27,7 +26,7 @@ pub(super) fn convert(value: Value, to: DType, flush: bool, through_half: &[DTyp
         (Value::Float(_, values), DType::BF16) if values.are_bf16() => Value::Float(to, values),
         (Value::Float(from, values), to) if to.is_float() => {
             let mut values = values.into_vec();
-            for step in conversion_steps(from, to, through_half) {
+            for step in conversion_steps(from, to) {
                 vector::in_chunks(&mut values, |_, chunk| vector::round_to(step, chunk));
             }
             Value::float(to, values)
@@ -39,7 +38,7 @@ pub(super) fn convert(value: Value, to: DType, flush: bool, through_half: &[DTyp
         (Value::Float(_, values), to) => of_floats(values.iter().map(|v| f64::from(*v)), to),
         (Value::Double(values), DType::F64) => Value::Double(values),
         (Value::Double(values), DType::Pred) => Value::pred(values.iter().map(|v| *v != 0.0).collect()),
-        (Value::Double(values), to) if to.is_float() => Value::float(to, of_doubles(&values, to, through_half)),
+        (Value::Double(values), to) if to.is_float() => Value::float(to, of_doubles(&values, to)),
         (Value::Double(values), to) => of_floats(values.iter().copied(), to),
         (Value::Integer(from, values), to) if from == to => Value::Integer(from, values),
         (Value::Integer(from, values), to) => of_integers(values.iter().copied(), from, to),
@@ -56,17 +55,14 @@ fn through_f32(from: DType, to: DType) -> bool {
     to == DType::BF16 && !(from.is_float() && from != DType::F64)
 }
 
-/// The types that a conversion between these rounds to, one after the other; `through_half` are those that floats are
-/// converted to by way of f16.
-pub fn conversion_steps(from: DType, to: DType, through_half: &[DType]) -> impl Iterator<Item = DType> + use<> {
-    let half = from.is_float() && through_half.contains(&to);
-    let first = half.then_some(DType::F16).or(through_f32(from, to).then_some(DType::F32));
-    first.into_iter().chain([to])
+/// The types that a conversion between these rounds to, one after the other.
+pub fn conversion_steps(from: DType, to: DType) -> impl Iterator<Item = DType> + use<> {
+    through_f32(from, to).then_some(DType::F32).into_iter().chain([to])
 }
 
 /// f64 as a narrower float.
-fn of_doubles(values: &[f64], to: DType, through_half: &[DType]) -> Vec<f32> {
-    let first = conversion_steps(DType::F64, to, through_half).next().and_then(DType::format);
+fn of_doubles(values: &[f64], to: DType) -> Vec<f32> {
+    let first = conversion_steps(DType::F64, to).next().and_then(DType::format);
     let mut narrow: Vec<f32> = match first {
         Some(format) => values.iter().map(|v| round_f64(format, *v, Direction::NearestEven) as f32).collect(),
         None => values.iter().map(|v| *v as f32).collect(),

@@ -5,7 +5,6 @@ use crate::tensor::DType;
 
 use super::chip::Library;
 use super::evaluate::Machine;
-use super::kernels::Isa;
 use super::value::Value;
 use super::{ducc, openblas};
 
@@ -22,9 +21,7 @@ impl Machine<'_> {
         let choices = &self.mode.choices;
         let own = self.mode.chip.library.is_some() && choices.acc == self.mode.chip.accumulation;
         instruction.library.as_deref().filter(|function| match function {
-            LibraryFunction::Cholesky | LibraryFunction::TriangularSystem(_) | LibraryFunction::Decomposition(_) => {
-                own && choices.isa == Isa::Avx512
-            }
+            LibraryFunction::Cholesky | LibraryFunction::TriangularSystem(_) | LibraryFunction::Decomposition(_) => own,
             _ => own,
         })
     }

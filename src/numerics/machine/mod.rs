@@ -43,7 +43,6 @@ mod replay;
 mod room;
 mod scalar;
 pub mod select;
-mod sgemm;
 mod side_by_side;
 mod sum;
 mod summation;

@@ -225,16 +225,8 @@ impl Mode {
 
     /// The vector unit as this mode has it.
     pub fn vector_unit(&self) -> VectorUnit {
-        let Chip { flush, divide, zero_tie, eup, contracts, release, .. } = *self.chip;
-        VectorUnit {
-            flush,
-            divide,
-            zero_tie,
-            eup,
-            contracts,
-            error: self.choices.exp,
-            release: release.with_estimate(self.choices.rsqrt),
-        }
+        let Chip { flush, divide, zero_tie, eup, contracts, .. } = *self.chip;
+        VectorUnit { flush, divide, zero_tie, eup, contracts, error: self.choices.exp, estimate: self.choices.rsqrt }
     }
 
     /// [`Mode::matrix_unit`] for a matmul that a compiled file cuts up.

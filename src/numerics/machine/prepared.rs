@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use crate::analysis::{
-    Codegen, Contractions, FoldedColumns, FoldedFunction, Inner, Reducer, Regions, SumLoop, World, array_bytes,
-    check_memory, find_contractions, find_folded_columns, find_folded_functions, find_inner_products, find_kept_wide,
-    find_producers, find_sum_loops, with_code,
+    Contractions, FoldedColumns, FoldedFunction, Inner, Reducer, Regions, SumLoop, World, array_bytes, check_memory,
+    find_contractions, find_folded_columns, find_folded_functions, find_inner_products, find_kept_wide, find_producers,
+    find_sum_loops, with_code,
 };
 use crate::budget::{self, TooLarge};
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
@@ -24,9 +24,8 @@ use super::vector::Spread;
 pub struct Prepared<'p> {
     pub(super) program: &'p Program,
     pub(super) regions: Regions,
-    /// One a computation, for each way to make code, worked out when it is first asked for.
-    frames: [OnceLock<Vec<Frame>>; Codegen::ALL.len()],
-    /// The same for machines that no code is planned for.
+    /// One a computation, for machines that plan code and for those that do not, worked out when it is first asked for.
+    planned: OnceLock<Vec<Frame>>,
     unplanned: OnceLock<Vec<Frame>>,
     /// Whether the program fits in memory, worked out when it is first run.
     room: OnceLock<Result<(), TooLarge>>,
@@ -110,19 +109,19 @@ impl Frame {
         Frame::of(computation, uses, habits, producers)
     }
 
-    /// The frame of a compiler that makes code in this way.
-    fn planned(computation: &Computation, regions: &Regions, codegen: &Codegen) -> Frame {
+    /// The frame of a compiler that makes code.
+    fn planned(computation: &Computation, regions: &Regions) -> Frame {
         let uses = uses(computation);
         let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
         // Arrays without elements have no code.
         let coded = with_code(computation);
         let computation = &*coded;
-        let contractions = find_contractions(computation, &uses, codegen, sums);
-        let inner = find_inner_products(computation, (&contractions, &uses), codegen, sums);
+        let contractions = find_contractions(computation, &uses, sums);
+        let inner = find_inner_products(computation, (&contractions, &uses), sums);
         let Contractions { products, rounded, left_first } = contractions;
-        let folded = find_folded_columns(computation, &products, codegen);
+        let folded = find_folded_columns(computation, &products);
         let folded_functions = find_folded_functions(computation);
-        let sum_loops = find_sum_loops(computation, (&products, &inner, &uses), codegen, sums);
+        let sum_loops = find_sum_loops(computation, (&products, &inner, &uses), sums);
         let kept_wide = find_kept_wide(computation, &uses, sums);
         let habits = |(id, i): (usize, &Instruction)| Habits {
             divides_by: divisor_of(computation, i),
@@ -195,7 +194,7 @@ impl<'p> Prepared<'p> {
         let regions = Regions::new(program);
         Prepared {
             program,
-            frames: Default::default(),
+            planned: OnceLock::new(),
             unplanned: OnceLock::new(),
             room: OnceLock::new(),
             joins: program.computations.iter().flat_map(|c| &c.instructions).any(|i| i.fusion == Some(Fusion::Joined)),
@@ -278,14 +277,13 @@ impl<'p> Prepared<'p> {
         Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit(), until: None }
     }
 
-    /// The frame of each computation, where a compiler makes code in this way, or where nobody's code is planned.
-    pub(super) fn frames(&self, codegen: Option<&Codegen>) -> &[Frame] {
-        let known = codegen.and_then(|codegen| Codegen::ALL.iter().position(|known| known == codegen));
-        let Some(at) = known else {
-            return self.unplanned.get_or_init(|| self.program.computations.iter().map(Frame::unplanned).collect());
-        };
-        let frame = |computation| Frame::planned(computation, &self.regions, &Codegen::ALL[at]);
-        self.frames[at].get_or_init(|| self.program.computations.iter().map(frame).collect())
+    /// The frame of each computation, where a compiler makes code or where no code is planned.
+    pub(super) fn frames(&self, has_code: bool) -> &[Frame] {
+        let computations = self.program.computations.iter();
+        match has_code {
+            true => self.planned.get_or_init(|| computations.map(|c| Frame::planned(c, &self.regions)).collect()),
+            false => self.unplanned.get_or_init(|| computations.map(Frame::unplanned).collect()),
+        }
     }
 
     /// A region to be interpreted element by element.
@@ -315,7 +313,7 @@ mod tests {
             let prepared = Prepared::new(program);
             let arguments = prepared.bind(&[Tensor::new(&[2], Data::F32(vec![1.0, 2.0]))]).unwrap();
             prepared.evaluate(&mode.parse().unwrap(), &arguments).unwrap();
-            prepared.frames.iter().any(|frames| frames.get().is_some())
+            prepared.planned.get().is_some()
         };
         for (mode, has_code) in [
             ("v5e/default/off", false),

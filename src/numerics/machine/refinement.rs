@@ -2,7 +2,6 @@
 //! `+key=value` behind a mode.
 
 use super::chip::Chip;
-use super::kernels::Isa;
 use super::mxu::{Accumulation, Split};
 use super::select::{Binning, Fault};
 use super::vector::{ErrorModel, Estimate, ScanOrder, StepRounding, SumOrder};
@@ -21,8 +20,6 @@ pub struct Choices {
     pub exp: ErrorModel,
     /// Whose estimate XLA:CPU's rsqrt refines.
     pub rsqrt: Estimate,
-    /// Which kernels XLA:CPU's library has.
-    pub isa: Isa,
     /// The order of a sum on the vector unit.
     pub reduce: SumOrder,
     /// The order of a running sum.
@@ -44,7 +41,6 @@ impl Choices {
             dsr: chip.dot_strength_reduction,
             exp: chip.functions,
             rsqrt: Estimate::Zen4,
-            isa: Isa::Avx512,
             reduce: chip.sum,
             scan: chip.scan,
             narrow: chip.narrow,
@@ -107,7 +103,6 @@ pub static REFINEMENTS: &[RefinementRow] = &[
         "Error of exp, log, tanh, logistic and division: none, within the chip's published bounds (FACTS 3.3), or XLA:CPU's own."
     ),
     row!(rsqrt, Estimate, "Whose estimate XLA:CPU's rsqrt refines: last bits differ between processors (FACTS 3.5)."),
-    row!(isa, Isa, "The processor's instructions, by which XLA:CPU's library chooses its kernels (FACTS 3.11)."),
     row!(reduce, SumOrder, "Order of a sum on the vector unit (FACTS 3.2, 3.11)."),
     row!(scan, ScanOrder, "Order of a running sum (FACTS 3.11)."),
     row!(narrow, StepRounding, "How a bf16 sum accumulates; not public on TPUs (FACTS 9)."),

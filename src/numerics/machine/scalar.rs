@@ -7,7 +7,7 @@ use super::eval_error::{EvalError, refuse};
 use super::evaluate::Machine;
 use super::integer;
 use super::value::Value;
-use super::vector::{self, VectorUnit};
+use super::vector;
 
 /// One element.
 #[derive(Clone, Copy, Debug)]
@@ -157,10 +157,7 @@ impl<'a> Region<'a> {
                         Value::double(vector::binary_f64(*binary, a.f64s(), b.f64s(), &self.machine.unit))
                     }
                     Op::Clamp => self.machine.clamp(&[value(0), value(1), value(2)]),
-                    Op::Convert => {
-                        let VectorUnit { flush, release, .. } = &self.machine.unit;
-                        integer::convert(value(0), dtype, *flush, release.through_half)
-                    }
+                    Op::Convert => integer::convert(value(0), dtype, self.machine.unit.flush),
                     Op::BitcastConvert => integer::bitcast(value(0), dtype),
                     Op::ReducePrecision { exponent_bits, mantissa_bits } => {
                         integer::reduce_precision(*exponent_bits, *mantissa_bits, value(0))

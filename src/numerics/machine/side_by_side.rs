@@ -6,24 +6,22 @@ use crate::num::flush_f32;
 
 use super::contract::{self, Addend, Counted, NOTHING};
 use super::dot_order::DotOrder;
-use super::kernels::Isa;
 
 /// How sums are taken.
 pub struct SideBySide {
     sum_loop: SumLoop,
-    isa: Isa,
     flush: bool,
 }
 
 impl SideBySide {
     /// `None` for sums whose terms are added one after the other.
-    pub fn new(sum_loop: SumLoop, isa: Isa, flush: bool) -> Option<SideBySide> {
+    pub fn new(sum_loop: SumLoop, flush: bool) -> Option<SideBySide> {
         let chain = match sum_loop {
             SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => true,
             SumLoop::Rows(_) | SumLoop::Columns(_) => false,
-            SumLoop::Dot(dot) => DotOrder::of_sum(isa, &dot).plan_of_all().is_none(),
+            SumLoop::Dot(dot) => DotOrder::of_sum(&dot).plan_of_all().is_none(),
         };
-        (!chain).then_some(SideBySide { sum_loop, isa, flush })
+        (!chain).then_some(SideBySide { sum_loop, flush })
     }
 
     /// The f32 sums of so many terms each, from `init`; `exact` says that they are products that are not rounded yet.
@@ -35,12 +33,8 @@ impl SideBySide {
                 let of_rows = |terms: &[T]| terms.chunks(columns.extent).fold(self.flushed(init), row);
                 terms.chunks(width).map(of_rows).collect()
             }
-            SumLoop::Dot(dot) => match DotOrder::of_sum(self.isa, &dot).plan_of_all() {
-                Some((plan, true)) => terms.chunks(width).map(|terms| self.dot(plan, terms, init)).collect(),
-                Some((plan, false)) => {
-                    let rounded: Vec<T::Rounded> = terms.iter().map(|term| term.alone(self.flush)).collect();
-                    rounded.chunks(width).map(|terms| self.dot(plan, terms, init)).collect()
-                }
+            SumLoop::Dot(dot) => match DotOrder::of_sum(&dot).plan_of_all() {
+                Some(plan) => terms.chunks(width).map(|terms| self.dot(plan, terms, init)).collect(),
                 None => contract::row_sums(terms, width, init, self.flush),
             },
             SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => {
@@ -99,13 +93,13 @@ impl SideBySide {
 
     fn turns<T: Addend>(&self, rows: &Rows, terms: &[T], init: f32, exact: bool) -> f32 {
         let turn = |sum: f32, terms: &[T]| {
-            let step = rows.columns * rows.lanes * rows.registers;
+            let step = rows.columns * rows.lanes;
             let (whole, left) = terms.split_at(terms.len().saturating_sub(rows.alone * rows.columns) / step * step);
             let sum = if exact && rows.rounds_products {
                 let rounded: Vec<T::Rounded> = whole.iter().map(|term| term.alone(self.flush)).collect();
-                self.rows(rows, &rounded, sum, false)
+                self.rows(rows, &rounded, sum)
             } else {
-                self.rows(rows, whole, sum, exact)
+                self.rows(rows, whole, sum)
             };
             self.chain(sum, left)
         };
@@ -113,18 +107,14 @@ impl SideBySide {
     }
 
     /// Rows in lanes, none of them left over.
-    fn rows<T: Addend>(&self, rows: &Rows, terms: &[T], init: f32, exact: bool) -> f32 {
-        let Rows { lanes, registers, columns, .. } = *rows;
-        let once = terms.len() == columns * lanes * registers;
-        let lane = |register: usize, lane: usize| {
-            let own = terms.chunks(columns).skip(register * lanes + lane).step_by(lanes * registers);
-            let sum = if (register, lane) == (0, 0) { self.flushed(init) } else { NOTHING };
-            // The first register's zero is in one lane: LLVM leaves out what is in all of them.
-            self.lane(sum, own.flatten().copied().collect(), exact && register > 0 && once)
+    fn rows<T: Addend>(&self, rows: &Rows, terms: &[T], init: f32) -> f32 {
+        let Rows { lanes, columns, .. } = *rows;
+        let lane = |lane: usize| {
+            let own = terms.chunks(columns).skip(lane).step_by(lanes);
+            let sum = if lane == 0 { self.flushed(init) } else { NOTHING };
+            self.chain(sum, own.flatten())
         };
-        let join =
-            |at: usize| (1..registers).fold(lane(0, at), |sum, register| T::join(sum, lane(register, at), self.flush));
-        self.halves::<T>((0..lanes).map(join).collect())
+        self.halves::<T>((0..lanes).map(lane).collect())
     }
 
     fn columns<T: Addend>(&self, columns: &Columns, row: &[T], sum: f32, exact: bool) -> f32 {
@@ -172,16 +162,16 @@ impl SideBySide {
 
 #[cfg(test)]
 mod tests {
-    use super::{Isa, SideBySide};
+    use super::SideBySide;
     use crate::analysis::{Columns, Rows, Step, SumLoop};
     use crate::machine::probe::{hash, numbers};
 
     fn rows(lanes: usize, columns: usize, rounds_products: bool) -> SumLoop {
-        SumLoop::Rows(Rows { lanes, alone: 0, registers: 1, columns, extent: 1 << 20, rounds_products })
+        SumLoop::Rows(Rows { lanes, alone: 0, columns, extent: 1 << 20, rounds_products })
     }
 
     fn sums(sum_loop: SumLoop, terms: &[f64], width: usize, exact: bool) -> Vec<f32> {
-        SideBySide::new(sum_loop, Isa::Avx512, true).unwrap().sums(terms, width, 0.0, exact)
+        SideBySide::new(sum_loop, true).unwrap().sums(terms, width, 0.0, exact)
     }
 
     fn wide(numbers: &[f32]) -> Vec<f64> {
@@ -245,7 +235,7 @@ mod tests {
     #[test]
     fn chains_are_as_long_as_lanes_and_their_joins() {
         let chain = |sum_loop: SumLoop, width: usize, exact: bool| {
-            SideBySide::new(sum_loop, Isa::Avx512, true).unwrap().longest_chain(width, exact)
+            SideBySide::new(sum_loop, true).unwrap().longest_chain(width, exact)
         };
         // Four rows of four elements in each of eight lanes, and halving.
         assert_eq!(chain(rows(8, 4, false), 128, true), 16 + 3);

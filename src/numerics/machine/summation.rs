@@ -55,7 +55,7 @@ pub fn sums_as_compiled(mode: &Mode) -> bool {
 
 /// The order of a sum in a loop that LLVM has vectorized; `None` for any other sum.
 pub fn side_by_side(mode: &Mode, sum_loop: SumLoop) -> Option<SideBySide> {
-    SideBySide::new(sum_loop, mode.choices.isa, mode.chip.flush).filter(|_| sums_as_compiled(mode))
+    SideBySide::new(sum_loop, mode.chip.flush).filter(|_| sums_as_compiled(mode))
 }
 
 impl Summation {

@@ -175,7 +175,7 @@ impl Site<'_> {
         let Layout { reduced, inner, .. } = self.layout;
         // A library or a contraction leaves roundings out.
         let unit = &self.machine.unit;
-        let rounds_once = conversion_steps(DType::F32, DType::BF16, unit.release.through_half).eq([DType::BF16]);
+        let rounds_once = conversion_steps(DType::F32, DType::BF16).eq([DType::BF16]);
         if self.machine.mode.chip.library.is_some() || unit.contracts || !rounds_once {
             return None;
         }

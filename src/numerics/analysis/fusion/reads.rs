@@ -7,7 +7,6 @@ use std::sync::Arc;
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 
 use super::super::chosen_terms::{is_sum_with_number, number_in_choice};
-use super::super::codegen::Codegen;
 use super::super::innermost::Loops;
 use super::super::known::{known_number, negated_by};
 use super::super::known_choice::known_columns;
@@ -46,7 +45,6 @@ impl Product {
 /// The users of a computation's values.
 pub struct Reads<'c> {
     computation: &'c Computation,
-    codegen: &'c Codegen,
     /// The number of reads of each value, one more for the root.
     uses: &'c [usize],
     users: &'c [Vec<ValueId>],
@@ -62,25 +60,21 @@ pub struct Reads<'c> {
 
 impl<'c> Reads<'c> {
     /// The reads of a computation, from the number of reads and the users of each value.
-    pub fn new(
-        computation: &'c Computation,
-        codegen: &'c Codegen,
-        (uses, users): (&'c [usize], &'c [Vec<ValueId>]),
-    ) -> Reads<'c> {
+    pub fn new(computation: &'c Computation, (uses, users): (&'c [usize], &'c [Vec<ValueId>])) -> Reads<'c> {
         let twins = twins(computation, users);
         let (ways, loops, numbers) = Default::default();
-        Reads { computation, codegen, uses, users, twins, ways, loops, numbers }
+        Reads { computation, uses, users, twins, ways, loops, numbers }
     }
 
     /// The number of reads of the elements of a value that this user takes, reads of an equal product included.
     fn alike(&self, id: ValueId, reader: ValueId) -> usize {
-        let Reads { computation, codegen, uses, users, twins, ways, .. } = self;
+        let Reads { computation, uses, users, twins, ways, .. } = self;
         let alone = [id];
         let same = twins.get(&id).map_or(&alone[..], Vec::as_slice);
         let most = same.iter().map(|id| uses[*id]).sum();
         let Some(fusion) = computation.instructions[id].fusion.filter(|_| most > 1) else { return most };
         let mut ways = ways.borrow_mut();
-        let ways = ways.entry(fusion).or_insert_with(|| Ways::new(computation, Some(fusion), users, uses, codegen));
+        let ways = ways.entry(fusion).or_insert_with(|| Ways::new(computation, Some(fusion), users, uses));
         ways.alike(id, reader, same).unwrap_or(most)
     }
 
@@ -110,7 +104,7 @@ impl<'c> Reads<'c> {
     /// The answer to a question about a fusion's loops.
     pub fn loops<T>(&self, fusion: Option<Fusion>, asked: impl Fn(&Loops) -> T) -> T {
         let mut loops = self.loops.borrow_mut();
-        asked(loops.entry(fusion).or_insert_with(|| Loops::new(self.computation, fusion, self.codegen)))
+        asked(loops.entry(fusion).or_insert_with(|| Loops::new(self.computation, fusion)))
     }
 
     /// Whether a value varies in the innermost loop, as far as broadcasts tell. A scalar operation is in no loop.

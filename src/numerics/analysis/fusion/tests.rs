@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use super::super::codegen::Codegen;
 use super::find_contractions;
 use crate::ir::{Binary, Builder, Compare, Fusion, LibraryFunction, Op, ShapeError, Unary, ValueId};
 use crate::tensor::DType;
@@ -10,16 +9,11 @@ type Built = Result<Vec<ValueId>, ShapeError>;
 /// For each of the values that `body` makes of four arrays, the last one being the result, whether it joins a sum
 /// before it is rounded.
 fn contracted(body: impl Fn(&mut Builder, [ValueId; 4]) -> Built) -> Vec<bool> {
-    contracted_by(&Codegen::JAXLIB_0_10_2, body)
-}
-
-/// The same in a release's code.
-fn contracted_by(codegen: &Codegen, body: impl Fn(&mut Builder, [ValueId; 4]) -> Built) -> Vec<bool> {
-    contracted_in(codegen, false, body)
+    contracted_in(false, body)
 }
 
 /// The same; `complex` says whether the sums and differences are parts of complex products.
-fn contracted_in(codegen: &Codegen, complex: bool, body: impl Fn(&mut Builder, [ValueId; 4]) -> Built) -> Vec<bool> {
+fn contracted_in(complex: bool, body: impl Fn(&mut Builder, [ValueId; 4]) -> Built) -> Vec<bool> {
     let mut builder = Builder::new("m");
     let arrays = ["a", "b", "c", "d"].map(|name| builder.parameter(name, DType::F32, &[8]).unwrap());
     let values = body(&mut builder, arrays).unwrap();
@@ -34,7 +28,7 @@ fn contracted_in(codegen: &Codegen, complex: bool, body: impl Fn(&mut Builder, [
     }
     let mut uses = computation.uses();
     uses[computation.root] += 1;
-    let contracted = find_contractions(computation, &uses, codegen, |_| true);
+    let contracted = find_contractions(computation, &uses, |_| true);
     values.into_iter().map(|id| contracted.products[id]).collect()
 }
 
@@ -56,7 +50,7 @@ fn a_product_is_contracted_where_it_is_read_alone() {
         (product..=result).for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
         let mut uses = computation.uses();
         uses[computation.root] += 1;
-        let found = find_contractions(computation, &uses, &Codegen::JAXLIB_0_10_2, |_| false);
+        let found = find_contractions(computation, &uses, |_| false);
         let exact = [(result, 0), (spread, 0)].map(|(reader, at)| found.is_exact_for(reader, at, product));
         (found.products[product], exact)
     };
@@ -108,7 +102,7 @@ fn what_is_called_is_there_when_reads_are() {
 #[test]
 fn the_parts_of_complex_factors_are_there_first() {
     let imaginary = |complex: bool, real_part: bool| {
-        contracted_in(&Codegen::JAXLIB_0_10_2, complex, |builder, [a, b, c, d]| {
+        contracted_in(complex, |builder, [a, b, c, d]| {
             let mut deep = b;
             for _ in 0..3 {
                 deep = builder.unary(Unary::Log, deep)?;
@@ -128,30 +122,6 @@ fn the_parts_of_complex_factors_are_there_first() {
     assert_eq!(imaginary(true, false), [false, true, false]);
 }
 
-/// The LLVM IR of a rotary embedding in jaxlib 0.6.2: the product before the branches of its concatenation is in
-/// another block than the sum, and the product behind them in the same one.
-#[test]
-fn products_before_branches_are_rounded() {
-    let built = |branches: bool| {
-        contracted_by(&Codegen::JAXLIB_0_6_2, |builder, [a, b, c, d]| {
-            let left = builder.binary(Binary::Multiply, a, b)?;
-            let turned = if branches {
-                let mut half = |start: usize| {
-                    builder.op(Op::Slice { start: vec![start], limit: vec![start + 4], stride: vec![1] }, &[c])
-                };
-                let halves = [half(4)?, half(0)?];
-                builder.op(Op::Concatenate { dim: 0 }, &halves)?
-            } else {
-                builder.binary(Binary::Maximum, c, d)?
-            };
-            let right = builder.binary(Binary::Multiply, turned, d)?;
-            Ok(vec![left, right, builder.binary(Binary::Add, left, right)?])
-        })
-    };
-    assert_eq!(built(true), [false, true, false]);
-    assert_eq!(built(false), [true, false, false]);
-}
-
 /// The LLVM IR of Adafactor's update and of `jax.scipy.special.kl_div`.
 #[test]
 fn negations_and_choices_hide_no_product() {
@@ -166,8 +136,8 @@ fn negations_and_choices_hide_no_product() {
     };
     assert_eq!(by(-1.0), [true, true, false]);
     assert_eq!(by(-2.0), [false, true, false]);
-    let choice = |masks: bool, zero: f64, binary: Binary| {
-        contracted_by(&Codegen::JAXLIB_0_10_2.with_masks(masks), |builder, [a, b, c, d]| {
+    let choice = |zero: f64, binary: Binary| {
+        contracted(|builder, [a, b, c, d]| {
             let zero = builder.constant(DType::F32, zero)?;
             let zero = builder.splat(zero, &[8])?;
             let predicate = builder.compare(Compare::Gt, d, zero)?;
@@ -176,10 +146,9 @@ fn negations_and_choices_hide_no_product() {
             Ok(vec![product, chosen, builder.binary(binary, c, chosen)?])
         })
     };
-    assert_eq!(choice(true, 0.0, Binary::Subtract), [true, true, false]);
-    assert_eq!(choice(false, 0.0, Binary::Subtract), [false, false, false]);
-    assert_eq!(choice(true, 0.0, Binary::Add), [false, false, false]);
-    assert_eq!(choice(true, 1.0, Binary::Subtract), [false, false, false]);
+    assert_eq!(choice(0.0, Binary::Subtract), [true, true, false]);
+    assert_eq!(choice(0.0, Binary::Add), [false, false, false]);
+    assert_eq!(choice(1.0, Binary::Subtract), [false, false, false]);
 }
 
 /// The LLVM IR of `jax.scipy.special.kl_div` in jaxlib 0.8.1: one choice, after the difference.

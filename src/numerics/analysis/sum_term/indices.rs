@@ -17,15 +17,9 @@ impl Term<'_> {
             let last = along.last().and_then(|dims| dims.last()).map(|(dim, _)| *dim);
             last != Some(self.innermost) && along.iter().flatten().any(|(dim, _)| *dim == self.innermost)
         };
-        match self.gathers {
-            true => usize::from(self.shares_index()),
-            false => {
-                let of_place = |(along, reads): &(&[Dims], usize)| {
-                    usize::from(*reads > 1 && is_sum(along)) + usize::from(strides(along))
-                };
-                self.places().iter().map(of_place).sum()
-            }
-        }
+        let of_place =
+            |(along, reads): &(&[Dims], usize)| usize::from(*reads > 1 && is_sum(along)) + usize::from(strides(along));
+        self.places().iter().map(of_place).sum()
     }
 
     /// The places that the term reads, each with its number of reads. Reads within an inner reduction have places of

@@ -3,9 +3,7 @@
 use std::ops::AddAssign;
 
 use super::super::along::{Along, SHARED, SOMEWHERE, lies_beside};
-use super::super::sum_weight::{
-    OF_CALL, OF_SCALAR_CALL, cost_apart, cost_apart_without_masks, cost_of_run_without_masks, is_scalar_call,
-};
+use super::super::sum_weight::{OF_CALL, OF_SCALAR_CALL, cost_apart, is_scalar_call};
 use super::{RUN, Term, WIDEST, WITHIN};
 use crate::ir::{Binary, Op, Unary};
 
@@ -60,10 +58,6 @@ impl Term<'_> {
         let beside = |along: &&Along| lies_beside(along, Some(self.innermost));
         let beside = self.reads.iter().filter(beside).count() + self.converted;
         let apart = self.reads.iter().filter(|along| !lies_beside(along, Some(self.innermost)));
-        if !self.masks {
-            let read = (apart.count() * cost_apart_without_masks(lanes)) as f64;
-            return in_thirds(self.cost_of_element(self.work, [beside, 0], lanes, usize::MAX) + read);
-        }
         // The elements of a sum within are one run of memory where they are few.
         let cost_of_read = |along: &Along| match along.iter().flatten().next_back() {
             Some((WITHIN..SOMEWHERE, columns)) if lanes == WIDEST && *columns > RUN => OF_SUM_WITHIN,
@@ -86,19 +80,12 @@ impl Term<'_> {
         for along in changing {
             let kind = match () {
                 () if lies_beside(along, self.around) => &mut beside,
-                () if self.is_run(along) && !(self.gathers && columns > RUN) => &mut run,
+                () if self.is_run(along) => &mut run,
                 () => &mut apart,
             };
             *kind += 1;
         }
-        if !self.masks {
-            let read =
-                run * cost_of_run_without_masks(lanes, columns) + apart * columns * cost_apart_without_masks(lanes);
-            return in_thirds(
-                columns as f64 * self.cost_of_element(self.work_of_rows, [beside, 0], lanes, columns) + read as f64,
-            );
-        }
-        if apart > 0 && beside + run == 0 && !self.gathers {
+        if apart > 0 && beside + run == 0 {
             return self.cost_strided(apart, (lanes, turns), columns);
         }
         let each = self.cost_of_element(self.work_of_rows, [beside, run], lanes, columns)
@@ -110,8 +97,6 @@ impl Term<'_> {
     /// beside other reads.
     fn cost_beside_others(&self, lanes: usize) -> f64 {
         match lanes {
-            // x86's `getGSVectorCost`.
-            4.. if self.gathers => (lanes + 2) as f64,
             8 => 24.5,
             _ => cost_apart(lanes, usize::MAX),
         }
@@ -145,7 +130,7 @@ impl Term<'_> {
         let alone = work.calls_alone * (OF_SCALAR_CALL * lanes + of_lanes - 1);
         let addition = 1;
         let called = work.calls * OF_CALL;
-        let simple = beside + (work.arithmetic - called) + usize::from(self.masks && self.shares_index()) + addition;
+        let simple = beside + (work.arithmetic - called) + usize::from(self.shares_index()) + addition;
         // Sixteen elements are two registers.
         (simple * lanes.div_ceil(WIDEST) + called + alone) as f64 + apart as f64 * cost_apart(lanes, columns) + more
     }

@@ -6,6 +6,9 @@ use super::super::along::{Along, Dims};
 use super::{RUN, Strides, Term};
 use crate::ir::{Op, Unary, ValueId};
 
+/// Vector registers of a processor with AVX-512.
+const VECTORS: usize = 32;
+
 impl Term<'_> {
     /// The most registers that may be interleaved (`selectInterleaveCount`), for the arrays and the vectors of a step.
     /// `is_within` says whether the loop is inside another one.
@@ -14,8 +17,7 @@ impl Term<'_> {
         let free = (if is_within && self.shares_index() { 13usize } else { 14 }).checked_sub(addresses.len());
         // With more addresses than registers the difference wraps, and is no limit.
         let general = free.map_or(usize::MAX, |free| free / (1 + self.live_indices()));
-        let vectors: usize = if self.masks { 32 } else { 16 };
-        general.min((vectors - 1) / (self.live() - 1).max(1)).max(1)
+        general.min((VECTORS - 1) / (self.live() - 1).max(1)).max(1)
     }
 
     /// The most values of a step that are live at once, the sum among them (`calculateRegisterUsage`).

@@ -20,7 +20,7 @@ impl Term<'_> {
             let operands = &self.computation.instructions[*id].operands;
             operands[0] == operands[1] || operands.iter().any(|operand| self.alone(*operand).is_some())
         };
-        let is_plain = self.is_plain && (self.masks || !self.adds);
+        let is_plain = self.is_plain;
         is_plain && self.spread == 0 && self.reads_runs() && self.operations.iter().all(is_whole)
     }
 

@@ -140,9 +140,7 @@ impl<'a> Forward<'a> {
             (Op::Convert, [_]) => {
                 let from = shapes[0].dtype().ok_or_else(refuse)?;
                 let kept = |to: DType| from.format().zip(to.format()).is_some_and(|(from, to)| from.is_part_of(to));
-                let through_half = self.unit.release.through_half;
-                let steps =
-                    || conversion_steps(from, dtype, through_half).filter(|to| !kept(*to)).filter_map(|to| to.format());
+                let steps = || conversion_steps(from, dtype).filter(|to| !kept(*to)).filter_map(|to| to.format());
                 each(&|e| steps().fold(e, Element::round))
             }
             (Op::ReducePrecision { exponent_bits, mantissa_bits }, [_]) => {

@@ -7,7 +7,7 @@ use crate::ir::{Binary, Compare, CompareOrder, Op, Unary};
 use crate::tensor::DType;
 
 use super::super::integer::{self, conversion_steps};
-use super::super::vector::{self, ErrorModel, ReleaseChoice, VectorUnit};
+use super::super::vector::{self, ErrorModel, VectorUnit};
 use super::pairwise::{self, Operation};
 use super::run::{Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
@@ -116,7 +116,7 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
 }
 
 fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
-    let VectorUnit { flush, release, .. } = tracer.machine.unit;
+    let VectorUnit { flush, .. } = tracer.machine.unit;
     let elements = site.of(0);
     let mixer = Key::Convert { from, to, flush }.mixer();
     // Every number of the one is a number of the other.
@@ -134,7 +134,7 @@ fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
         _ if keeps => *symbol,
         // Through f32, which f64 is rounded to first, or not.
         _ if from.is_float() && to.is_float() && from != DType::F64 => {
-            conversion_steps(from, to, release.through_half).fold(*symbol, |symbol, to| tracer.round(symbol, to))
+            conversion_steps(from, to).fold(*symbol, |symbol, to| tracer.round(symbol, to))
         }
         Some(Number::Integer(v)) if !from.is_float() && !to.is_float() => {
             let value = if from == DType::Pred {
@@ -142,7 +142,7 @@ fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
             } else {
                 super::super::value::Value::integer(from, vec![v])
             };
-            first(&integer::convert(value, to, flush, &[])).unwrap_or(mixer.and(*symbol).symbol())
+            first(&integer::convert(value, to, flush)).unwrap_or(mixer.and(*symbol).symbol())
         }
         _ => of_type(mixer.and(*symbol).symbol(), to),
     };
@@ -170,12 +170,14 @@ impl Function {
         let eup = unit.error.perturbs().then_some(unit.eup);
         // Floats up to f32 are computed in f32; what rounds the result comes behind.
         let dtype = if float && from != DType::F64 { DType::F32 } else { from };
-        let release = match unit.error {
-            ErrorModel::XlaCpu => unit.release.choice(unary, to),
-            _ => ReleaseChoice::default(),
+        let of_xla_cpu = |unary| match unary {
+            Unary::Rsqrt => Some(key::OwnWay::Estimate(unit.estimate)),
+            Unary::ExponentialMinusOne if to == DType::F16 => Some(key::OwnWay::HalfSteps),
+            _ => None,
         };
+        let way = if unit.error == ErrorModel::XlaCpu { of_xla_cpu(unary) } else { None };
         let (flush, error) = (unit.flush, unit.error);
-        let key = Key::Function(key::Function { unary, dtype, flush, error, eup, source, release });
+        let key = Key::Function(key::Function { unary, dtype, flush, error, eup, source, way });
         let keeps_subnormals = match unary {
             Unary::Abs | Unary::Negate | Unary::Tanh | Unary::ExponentialMinusOne => true,
             Unary::Cbrt | Unary::Sine | Unary::Tan => true,

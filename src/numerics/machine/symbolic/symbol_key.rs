@@ -12,7 +12,7 @@ use super::super::chip::Ties;
 use super::super::mxu::{Passes, Unit};
 use super::super::select::{Binning, Fault};
 use super::super::sum::RowPlan;
-use super::super::vector::{ErrorModel, Eup, ReleaseChoice, SumOrder, ZeroTie};
+use super::super::vector::{ErrorModel, Estimate, Eup, SumOrder, ZeroTie};
 use super::symbol::Mixer;
 
 /// The input of a fingerprint. Types are those that are computed in: f32 stands for every float that it holds.
@@ -107,8 +107,17 @@ pub struct Function {
     /// The generation whose bounds the model uses up, where it does.
     pub eup: Option<Eup>,
     pub source: FunctionSource,
-    /// The release's choice, where the function is XLA:CPU's.
-    pub release: ReleaseChoice,
+    /// The choice that XLA:CPU's function leaves to the processor or the type.
+    pub way: Option<OwnWay>,
+}
+
+/// A choice within XLA:CPU's function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OwnWay {
+    /// The processor's estimate, which rsqrt refines.
+    Estimate(Estimate),
+    /// expm1 of f16, each step of which is rounded.
+    HalfSteps,
 }
 
 /// The code that computes a function.

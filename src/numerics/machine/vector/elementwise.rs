@@ -22,7 +22,7 @@ use super::{Divide, VectorUnit, ZeroTie, fdlibm, glibc_power, half, round_to, xl
 pub fn unary(unary: Unary, dtype: DType, values: &mut [f32], unit: &VectorUnit) {
     in_chunks(values, |_, chunk| {
         let by_halves =
-            dtype == DType::F16 && unit.error == ErrorModel::XlaCpu && half::apply(unary, chunk, &unit.release);
+            dtype == DType::F16 && unit.error == ErrorModel::XlaCpu && half::apply(unary, chunk, unit.estimate);
         if !by_halves {
             unary_f32(unary, chunk, unit);
             round_to(dtype, chunk);
@@ -82,7 +82,7 @@ fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
 
 /// A function with the unit's errors.
 fn transcendental(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
-    if unit.error == ErrorModel::XlaCpu && xla::apply(unary, values, &unit.release) {
+    if unit.error == ErrorModel::XlaCpu && xla::apply(unary, values, unit.estimate) {
         return;
     }
     if !unit.perturbs() {

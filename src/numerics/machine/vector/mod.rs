@@ -9,12 +9,10 @@ mod elementwise;
 mod error_model;
 mod fdlibm;
 mod glibc;
-mod glibc_logarithm;
 mod glibc_power;
 mod half;
 mod library;
 mod promise;
-mod release;
 mod rounded_function;
 mod rounding;
 mod rsqrt_estimate;
@@ -29,7 +27,6 @@ pub use error_model::{ErrorModel, Eup};
 pub(super) use library::library_exponential;
 pub(crate) use promise::arithmetic_type;
 pub use promise::{FunctionPromise, Reciprocal};
-pub use release::{Contracted, CubeRoot, Logarithm, ReciprocalRoot, Release, ReleaseChoice, Tangent};
 pub(crate) use rounding::reduced_format;
 pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
 pub use rsqrt_estimate::Estimate;
@@ -54,8 +51,8 @@ pub struct VectorUnit {
     pub contracts: bool,
     /// How functions and quotients err.
     pub error: ErrorModel,
-    /// The release of XLA:CPU whose functions they are, where they are XLA:CPU's.
-    pub release: Release,
+    /// The processor's estimate that XLA:CPU's rsqrt refines.
+    pub estimate: Estimate,
 }
 
 /// How f32 divides.
@@ -69,8 +66,6 @@ pub enum Divide {
     /// broadcasts (FACTS 3.5); correctly rounded elsewhere. Measured on jaxlib 0.10.2: every quotient of either kind.
     /// In bf16 both ways give the same bits: no quotient lies within `2^-17` of a rounding boundary.
     BroadcastByReciprocal,
-    /// As `ByReciprocal` where the divisor is a constant (jaxlib 0.8.1 and before); correctly rounded elsewhere.
-    ConstantByReciprocal,
 }
 
 /// What a divisor may be that is one number for many dividends.
@@ -88,7 +83,6 @@ impl Divide {
         match self {
             Divide::Exact | Divide::ByReciprocal => false,
             Divide::BroadcastByReciprocal => divisor.is_some(),
-            Divide::ConstantByReciprocal => divisor == Some(Spread::Constant),
         }
     }
 }

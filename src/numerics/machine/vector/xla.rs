@@ -5,48 +5,35 @@
 //! Coefficients are from Cephes (exp, log, log1p; Moshier) and from Eigen's rational tanh.
 
 use crate::ir::Unary;
-use crate::num::flush_f32;
 
-use super::release::{Contracted, CubeRoot, Logarithm, ReciprocalRoot, Release, Tangent};
+use super::rsqrt_estimate::{self, Estimate};
 use super::simd::{self, Loop};
-use super::{fdlibm, glibc, glibc_logarithm, glibc_power, rsqrt_estimate};
+use super::{fdlibm, glibc};
 
-/// Applies the release's function to each value; false, and nothing done, for one that has no polynomial of XLA's own.
-pub(super) fn apply(unary: Unary, values: &mut [f32], release: &Release) -> bool {
+/// Applies XLA:CPU's function to each value, rsqrt by the processor's estimate; false, and nothing done, for one that has no
+/// polynomial of XLA's own.
+pub(super) fn apply(unary: Unary, values: &mut [f32], estimate: Estimate) -> bool {
     macro_rules! each {
         ($function:expr) => {
             values.iter_mut().for_each(|v| *v = $function(*v))
         };
     }
     match unary {
-        Unary::Cbrt => match release.cube_root {
-            CubeRoot::CLibrary => each!(fdlibm::cube_root),
-            CubeRoot::Power => each!(|x: f32| glibc_power::power(x.abs(), 1.0 / 3.0).copysign(x)),
-        },
+        Unary::Cbrt => each!(fdlibm::cube_root),
         Unary::Cosine => simd::run::<Each<Cosine>>(values),
         Unary::Erf => {
-            each!(|x| clamped(x, -release.erf_clamp, release.erf_clamp));
+            each!(|x| clamped(x, -ERF_CLAMP, ERF_CLAMP));
             simd::run::<Each<Erf>>(values);
         }
         Unary::Sine => simd::run::<Each<Sine>>(values),
         Unary::Exponential => simd::run::<Each<Exponential>>(values),
         Unary::ExponentialMinusOne => simd::run::<Each<ExponentialMinusOne>>(values),
         Unary::Log => simd::run::<Each<Log>>(values),
-        Unary::LogPlusOne => match (release.log_plus_one_far, release.log_plus_one) {
-            (Logarithm::CLibrary, _) => each!(log_plus_one_by_library),
-            (Logarithm::Polynomial, Contracted::HalfSquare) => simd::run::<Each<LogPlusOne<false>>>(values),
-            (Logarithm::Polynomial, Contracted::Quotient) => simd::run::<Each<LogPlusOne<true>>>(values),
-        },
+        Unary::LogPlusOne => simd::run::<Each<LogPlusOne>>(values),
         Unary::Logistic => simd::run::<Each<Logistic>>(values),
         Unary::Tanh => simd::run::<Each<Tanh>>(values),
-        Unary::Tan => match release.tangent {
-            Tangent::CLibrary => each!(fdlibm::tangent),
-            Tangent::Quotient => each!(|x| flush_f32(glibc::sine(x) / glibc::cosine(x))),
-        },
-        Unary::Rsqrt => match release.reciprocal_root {
-            ReciprocalRoot::RefinedEstimate(estimate) => each!(|x| rsqrt_estimate::reciprocal_root(x, estimate)),
-            ReciprocalRoot::Quotient => each!(|x: f32| 1.0 / x.sqrt()),
-        },
+        Unary::Tan => each!(fdlibm::tangent),
+        Unary::Rsqrt => each!(|x| rsqrt_estimate::reciprocal_root(x, estimate)),
         // Correctly rounded, as a processor has it.
         Unary::Sqrt => return false,
         Unary::Abs
@@ -174,34 +161,22 @@ impl Polynomial for Log {
 }
 
 /// Cephes' rational function for log1p, and where it ends.
-pub(super) const LOG_PLUS_ONE_P: [f32; 7] =
+const LOG_PLUS_ONE_P: [f32; 7] =
     [4.527e-5, 4.985_410_3e-1, 6.578_732_5, 2.991_191_9e1, 6.094_967e1, 5.711_296_5e1, 2.003_955_3e1];
-pub(super) const LOG_PLUS_ONE_Q: [f32; 7] =
+const LOG_PLUS_ONE_Q: [f32; 7] =
     [1.0, 1.506_290_9e1, 8.304_757e1, 2.217_624e2, 3.090_987_2e2, 2.164_278_9e2, 6.011_866e1];
-pub(super) const LOG_PLUS_ONE_NEAR: f32 = 4.142_135_7e-1;
+const LOG_PLUS_ONE_NEAR: f32 = 4.142_135_7e-1;
 
-/// log(1 + x) where that is far enough from 0, else Cephes' rational function, of whose two products the one with the quotient
-/// is contracted, or the other.
-struct LogPlusOne<const QUOTIENT: bool>;
+/// log(1 + x) where that is far enough from 0, else Cephes' rational function, of whose two products the half square is contracted.
+struct LogPlusOne;
 
-/// [`LogPlusOne`] with the C library's logarithm.
-fn log_plus_one_by_library(x: f32) -> f32 {
-    match x.abs() < LOG_PLUS_ONE_NEAR {
-        true => LogPlusOne::<false>::value(x),
-        false => glibc_logarithm::logarithm(1.0 + x),
-    }
-}
-
-impl<const QUOTIENT: bool> Polynomial for LogPlusOne<QUOTIENT> {
+impl Polynomial for LogPlusOne {
     #[inline(always)]
     fn value(x: f32) -> f32 {
         if x.abs() < LOG_PLUS_ONE_NEAR {
             let square = x * x;
             let quotient = horner(x, &LOG_PLUS_ONE_P) / horner(x, &LOG_PLUS_ONE_Q);
-            match QUOTIENT {
-                true => x + (x * square).mul_add(quotient, -0.5 * square),
-                false => x + square.mul_add(-0.5, x * square * quotient),
-            }
+            x + square.mul_add(-0.5, x * square * quotient)
         } else {
             Log::value(1.0 + x)
         }
@@ -236,6 +211,9 @@ impl Polynomial for Tanh {
         c * horner(square, &P) / horner(square, &Q)
     }
 }
+
+/// The argument of an f32 erf from which on its rational function gives 1.
+const ERF_CLAMP: f32 = 3.832_507;
 
 /// Eigen's rational approximation, of arguments that are cut off already.
 struct Erf;

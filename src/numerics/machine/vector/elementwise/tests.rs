@@ -1,4 +1,4 @@
-use super::super::{Eup, Release};
+use super::super::{Estimate, Eup};
 use super::*;
 
 const TPU: VectorUnit = VectorUnit {
@@ -8,7 +8,7 @@ const TPU: VectorUnit = VectorUnit {
     contracts: false,
     eup: Eup::V5,
     error: ErrorModel::CorrectlyRounded,
-    release: Release::JAXLIB_0_10_2,
+    estimate: Estimate::Zen4,
 };
 const CPU: VectorUnit =
     VectorUnit { flush: false, divide: Divide::Exact, zero_tie: ZeroTie::Ieee, eup: Eup::Exact, ..TPU };

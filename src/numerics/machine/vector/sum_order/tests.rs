@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::{Divide, ErrorModel, Eup, Release, ZeroTie, binary_scalar};
+use super::super::{Divide, ErrorModel, Estimate, Eup, ZeroTie, binary_scalar};
 use super::*;
 use crate::ir::Binary;
 
@@ -13,7 +13,7 @@ const UNIT: VectorUnit = VectorUnit {
     contracts: false,
     eup: Eup::V5,
     error: ErrorModel::CorrectlyRounded,
-    release: Release::JAXLIB_0_10_2,
+    estimate: Estimate::Zen4,
 };
 
 /// The running sums of one row.

@@ -237,7 +237,7 @@ impl<const FLUSH: bool, S: Step, P: Step> Work for SumsOfRows<'_, Adder<FLUSH, S
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{Divide, ErrorModel, Eup, Release, ZeroTie, binary_scalar};
+    use super::super::super::{Divide, ErrorModel, Estimate, Eup, ZeroTie, binary_scalar};
     use super::super::{SumOrder, sum};
     use super::*;
     use crate::ir::Binary;
@@ -280,7 +280,7 @@ mod tests {
             contracts: false,
             eup: Eup::V5,
             error: ErrorModel::CorrectlyRounded,
-            release: Release::JAXLIB_0_10_2,
+            estimate: Estimate::Zen4,
         };
         // There is one NaN.
         let code = |v: f32| if v.is_nan() { f32::NAN.to_bits() } else { v.to_bits() };
