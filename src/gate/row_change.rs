@@ -78,6 +78,8 @@ impl Cell<'_> {
     /// A verdict goes by what the check said, not by what the suite expects of it.
     fn of_verdicts(&self) -> Step {
         let said = |name: &str| match Verdict::from_name(name) {
+            // Nothing was asked on one side.
+            Some(Verdict::Measured) => None,
             Some(verdict) => Some(verdict.outcome()),
             None => Outcome::from_name(name).map(Some),
         };
