@@ -28,7 +28,7 @@ pub(super) const MOST_TERMS: usize = 32;
 const MOST_COSINES: usize = 4096;
 
 /// The factor of a coefficient: an atom, a cosine, or the product of both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Monomial {
     atom: Option<u64>,
     cosine: Option<Turn>,
@@ -37,6 +37,10 @@ struct Monomial {
 impl Monomial {
     const ONE: Monomial = Monomial { atom: None, cosine: None };
 }
+
+/// All that a form is, to be looked up by: equal for equal forms.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key(Box<[(Monomial, Rational)]>);
 
 /// A number: `constant + sum of coefficient * monomial`. No coefficient is zero, and no monomial one.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -260,6 +264,16 @@ impl Form {
         let (monomial, coefficient) = divisor.terms.first_key_value()?;
         let factor = Rational::from(self.terms.get(monomial)? / coefficient);
         (divisor.times(&factor)? == *self).then(|| Form::constant(factor))
+    }
+
+    /// What it is looked up by.
+    pub fn key(&self) -> Key {
+        Key(self.all().map(|(monomial, coefficient)| (monomial, coefficient.clone())).collect())
+    }
+
+    /// Whether the coefficient of its first monomial, or the constant of a form without one, is negative.
+    pub fn is_led_by_negative(&self) -> bool {
+        *self.terms.values().next().unwrap_or(&self.constant) < 0
     }
 
     /// The form with all signs changed.
