@@ -160,16 +160,34 @@ impl Form {
 
     /// The sum of products; `None` where a product has two atoms, or something on the way is not short.
     pub fn of_products<F: Borrow<Form>>(products: impl Iterator<Item = (F, F)>) -> Option<Form> {
-        let mut sum = Form::default();
-        for (x, y) in products {
-            let (x, y) = (x.borrow(), y.borrow());
-            match (x.as_rational(), y.as_rational()) {
-                (Some(factor), _) => sum.add_multiple(y, factor)?,
-                (_, Some(factor)) => sum.add_multiple(x, factor)?,
-                _ => sum.add_multiple(&x.times_constant(y)?, &Rational::from(1))?,
+        let (mut sum, mut products) = (Form::default(), products.peekable());
+        while let Some((x, y)) = products.next() {
+            let x = x.borrow();
+            if x.as_rational().is_some_and(Rational::is_zero) {
+                continue;
             }
+            // Neighbours with a factor in common, as a transform of equal elements has, are one product.
+            let Some((_, other)) = products.next_if(|(next, _)| next.borrow() == x) else {
+                sum.add_product(x, y.borrow())?;
+                continue;
+            };
+            let (mut of_run, one) = (y.borrow().clone(), Rational::from(1));
+            of_run.add_multiple(other.borrow(), &one)?;
+            while let Some((_, other)) = products.next_if(|(next, _)| next.borrow() == x) {
+                of_run.add_multiple(other.borrow(), &one)?;
+            }
+            sum.add_product(x, &of_run.settled())?;
         }
         Some(sum.settled())
+    }
+
+    /// Adds a product; `None` where it has two atoms, or something on the way is not short.
+    fn add_product(&mut self, x: &Form, y: &Form) -> Option<()> {
+        match (x.as_rational(), y.as_rational()) {
+            (Some(factor), _) => self.add_multiple(y, factor),
+            (_, Some(factor)) => self.add_multiple(x, factor),
+            _ => self.add_multiple(&x.times_constant(y)?, &Rational::from(1)),
+        }
     }
 
     /// Adds a multiple of a short form to a short one; `None` where either the multiple or the sum is not short.
