@@ -61,8 +61,8 @@ const REPORTS: &str = "reports";
     about = "Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth",
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
         Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
-        changed gate, two programs that differ, a row that explore does not prove, or a flipped token; 2 could not judge (bad file, unknown name, \
-        unsupported operation, programs that same leaves open, nothing judged; another process writes the same folder). The code is the \
+        changed gate, two programs that differ, elements that --exact leaves undecided, a row that explore does not prove, or a flipped token; 2 could not judge (bad file, unknown name, \
+        unsupported operation, programs that same leaves open, nothing judged or decided; another process writes the same folder). The code is the \
          verdict whoever reads the output.\n\n\
          ULPGATE_MEMORY=8G: the memory that arrays may take at once [default: what the system, control groups and ulimit -v leave]. \
          RAYON_NUM_THREADS=4: threads that share work."

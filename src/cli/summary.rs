@@ -89,7 +89,7 @@ pub fn print_verdict(
     written: &Written,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let Total { cases, known, alarms } = total(suites);
+    let Total { cases, measured, known, alarms } = total(suites);
     let (cases, Written { what, has_page }) = (quantity(cases, "case"), written);
     wrap(&format!("{cases}{took}; {what}. Known findings that are still there: {known}."), "", out)?;
     let alarms: Vec<String> = alarms.into_iter().map(|(count, how)| format!("{count} {how}")).collect();
@@ -98,8 +98,13 @@ pub fn print_verdict(
         let checks = quantity(silent, "check");
         wrap(&format!("Not judged: {checks} abstained, and the notes of --verbose say why."), "", out)?;
     }
+    if measured > 0 {
+        let those = quantity(measured, "case");
+        wrap(&format!("Measured, not judged: {those} without a check, in no series whose growth is judged."), "", out)?;
+    }
     if alarms.is_empty() && !is_judged(suites) {
-        return Ok(writeln!(out, "Nothing was judged.")?);
+        let why = if measured == total(suites).cases { "Measured: nothing" } else { "Nothing" };
+        return Ok(writeln!(out, "{why} was judged.")?);
     }
     if alarms.is_empty() {
         let where_told = if *has_page { "SUMMARY.md, index.html and --verbose say" } else { "--verbose says" };
@@ -154,10 +159,9 @@ fn outcomes(suite: &SuiteRecord) -> impl Iterator<Item = Outcome> {
     of_cases.chain(suite.series.iter().map(|series| series.check.outcome))
 }
 
-/// Whether anything was judged, or only to be measured. Where all checks abstain, that is no pass.
+/// Whether anything was judged. Where all checks abstain or none is asked, that is no pass.
 fn is_judged(suites: &[SuiteRecord]) -> bool {
-    let is_measured = total(suites).cases > 0 && suites.iter().flat_map(outcomes).next().is_none();
-    is_measured || suites.iter().flat_map(outcomes).any(|outcome| outcome != Outcome::Abstain)
+    suites.iter().flat_map(outcomes).any(|outcome| outcome != Outcome::Abstain)
 }
 
 /// The exit that the records of one of several parts come to. A part may have no case, and `merge` judges the whole.
@@ -169,13 +173,19 @@ pub fn exit_of_shard(suites: &[SuiteRecord]) -> Exit {
 /// The exit that the records come to.
 ///
 /// # Errors
-/// If nothing was judged: there is no case, or every check abstained where none is missed.
+/// If nothing was judged: there is no case, none has a check, or every check abstained where none is missed.
 pub fn exit(suites: &[SuiteRecord]) -> Result<Exit, Failure> {
     let exit = exit_of_shard(suites);
     if exit == Exit::Found || is_judged(suites) {
         return Ok(exit);
     }
-    let (cases, checks) = (total(suites).cases, quantity(abstentions(suites), "check"));
-    let why = format!("nothing was judged: {checks} of {} abstained, and no other was asked", quantity(cases, "case"));
+    let Total { cases, measured, .. } = total(suites);
+    let why = match abstentions(suites) {
+        0 if measured > 0 => format!("{} measured, and no check was asked", quantity(cases, "case")),
+        silent => {
+            format!("{} of {} abstained, and no other was asked", quantity(silent, "check"), quantity(cases, "case"))
+        }
+    };
+    let why = format!("nothing was judged: {why}");
     Err(Failure::Message(why))
 }

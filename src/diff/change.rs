@@ -81,15 +81,27 @@ pub struct Difference {
     pub unmatched: [Vec<String>; 2],
     /// What nothing here has a meaning for.
     pub not_understood: NotUnderstood,
+    /// For each result, whether something that is told lies upstream of it, [`ChangeKind::AttributeChanged`] aside: the bits of the
+    /// others cannot differ.
+    pub reached: Vec<bool>,
 }
 
 impl Difference {
+    /// The changes that the machine follows.
+    pub(super) fn followed(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().filter(|change| change.kind != ChangeKind::AttributeChanged)
+    }
+
+    /// The first of some results, by number, that nothing reaches which is told.
+    pub fn first_unreached(&self, results: impl IntoIterator<Item = usize>) -> Option<usize> {
+        results.into_iter().find(|result| !self.reached.get(*result).copied().unwrap_or(false))
+    }
+
     /// Whether nothing was found that could change a bit of what the machine computes: it follows no attribute that only
     /// [`ChangeKind::AttributeChanged`] tells of.
     pub fn decides_nothing(&self) -> bool {
-        let is_followed = |change: &Change| change.kind != ChangeKind::AttributeChanged;
-        let Difference { changes, unmatched, not_understood } = self;
-        !changes.iter().any(is_followed)
+        let Difference { unmatched, not_understood, .. } = self;
+        self.followed().next().is_none()
             && unmatched.iter().all(Vec::is_empty)
             && *not_understood == NotUnderstood::default()
     }

@@ -44,6 +44,7 @@ mod spread;
 mod stored;
 mod texts;
 mod undone;
+mod upstream;
 mod vertex;
 
 pub use change::{Change, ChangeKind, Difference, NotUnderstood};

@@ -78,6 +78,8 @@ impl Cell<'_> {
     /// A verdict counts by the check's outcome, not by the suite's expectation.
     fn of_verdicts(&self) -> Step {
         let said = |name: &str| match Verdict::from_name(name) {
+            // Nothing was asked on one side.
+            Some(Verdict::Measured) => None,
             Some(verdict) => Some(verdict.outcome()),
             None => Outcome::from_name(name).map(Some),
         };

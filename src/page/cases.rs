@@ -9,6 +9,7 @@ use super::words::word;
 /// A verdict in the terminal's words.
 pub(super) const fn words(verdict: Verdict) -> &'static str {
     match verdict {
+        Verdict::Measured => "measured",
         Verdict::Pass => "pass",
         Verdict::Abstain => "nothing to say",
         Verdict::Reported | Verdict::ExpectedFinding => "known finding",
@@ -21,6 +22,7 @@ pub(super) const fn words(verdict: Verdict) -> &'static str {
 /// A verdict with its colour.
 pub(super) fn badge(verdict: Verdict) -> Markup {
     let class = match verdict {
+        Verdict::Measured => "measured",
         _ if verdict.is_known() => "known",
         _ if verdict.as_expected() => "pass",
         _ => "bad",

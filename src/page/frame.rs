@@ -75,11 +75,14 @@ pub(super) fn document(content: &Content) -> Markup {
 
 /// The answer, in a sentence or three.
 fn verdict(content: &Content) -> Markup {
-    let Total { cases, known, alarms } = total(content.suites);
+    let Total { cases, measured, known, alarms } = total(content.suites);
+    let is_judged = measured < cases;
     let changed = differences::sentence(content);
     let alarms: Vec<String> = alarms.into_iter().map(|(count, how)| format!("{count} {how}")).collect();
     // What no check finds may still be what nobody wants: figures that moved.
     let (class, answer) = match (alarms.is_empty(), differences::is_as_before(content)) {
+        (true, true) if !is_judged => ("moved", "Measured: nothing was judged.".to_string()),
+        (true, false) if !is_judged => ("moved", "Measured: nothing was judged, and not as before.".to_string()),
         (true, true) => ("calm", "As expected.".to_string()),
         (true, false) => ("moved", "As expected, but not as before.".to_string()),
         (false, _) => ("alarm", format!("NOT as expected: {}.", alarms.join(", "))),
@@ -90,7 +93,10 @@ fn verdict(content: &Content) -> Markup {
                 strong { (answer) }
                 @if let Some(changed) = &changed { " " (changed) }
             }
-            p { (cases) " cases. Known findings that are still there: " (known) "." }
+            p {
+                (cases) " cases. Known findings that are still there: " (known) "."
+                @if measured > 0 && is_judged { " Measured, not judged: " (measured) "." }
+            }
         }
     }
 }

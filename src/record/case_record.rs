@@ -126,9 +126,9 @@ impl Record {
         self.key.to_string()
     }
 
-    /// The weightiest of the checks' verdicts; without checks there is nothing to find.
+    /// The weightiest of the checks' verdicts; a case without checks is only measured.
     pub fn verdict(&self) -> Verdict {
-        self.checks.iter().map(CheckRecord::verdict).max().unwrap_or(Verdict::Pass)
+        self.checks.iter().map(CheckRecord::verdict).max().unwrap_or(Verdict::Measured)
     }
 
     /// The element that shows the record's verdict, with the column of the check or metric that found it: the worst

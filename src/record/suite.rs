@@ -1,6 +1,6 @@
 //! The records of one suite.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +118,13 @@ impl SuiteRecord {
     /// The suite's name: the stem of its file.
     pub fn name(&self) -> &str {
         &self.header.name
+    }
+
+    /// How many cases nothing judges: they have no check, and no growth of their series was judged.
+    pub fn only_measured(&self) -> usize {
+        let judged: BTreeSet<String> = self.series.iter().map(|record| record.series.to_string()).collect();
+        let is_alone = |case: &&Record| case.checks.is_empty() && !judged.contains(&case.key.series().to_string());
+        self.cases.iter().filter(is_alone).count()
     }
 
     /// The verdicts of all cases and series.

@@ -6,6 +6,8 @@ use crate::suite::Expect;
 /// The verdict on a case or series, given the outcome that its suite expects. Later verdicts outweigh earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
+    /// Figures alone: no check was asked.
+    Measured,
     /// Nothing was found, and nothing was to be.
     Pass,
     /// The check has nothing to say.
@@ -24,7 +26,8 @@ pub enum Verdict {
 
 impl Verdict {
     /// All of them, lightest first.
-    pub const ALL: [Verdict; 7] = [
+    pub const ALL: [Verdict; 8] = [
+        Verdict::Measured,
         Verdict::Pass,
         Verdict::Abstain,
         Verdict::Reported,
@@ -37,6 +40,9 @@ impl Verdict {
     /// Its meaning for a case, for listings.
     pub const fn doc(self) -> &'static str {
         match self {
+            Verdict::Measured => {
+                "The case has figures, and no check was asked of it. A run of such cases alone exits with 2."
+            }
             Verdict::Pass => "Nothing was found, and nothing was to be.",
             Verdict::Abstain => "The check has nothing to say of the case; its note says why.",
             Verdict::Reported => "A finding that the suite only reports.",
@@ -50,6 +56,7 @@ impl Verdict {
     /// The name in reports, such as `expected-finding`.
     pub const fn name(self) -> &'static str {
         match self {
+            Verdict::Measured => "measured",
             Verdict::Pass => "pass",
             Verdict::Abstain => "abstain",
             Verdict::Reported => "reported-finding",
@@ -65,14 +72,14 @@ impl Verdict {
         Verdict::ALL.into_iter().find(|verdict| verdict.name() == name)
     }
 
-    /// The check's own word, whatever the suite expects; `None` where that was a pass or an abstention.
+    /// The check's own word, whatever the suite expects; `None` where that was a pass or an abstention, or no check was asked.
     pub const fn outcome(self) -> Option<Outcome> {
         match self {
             Verdict::Pass => Some(Outcome::Pass),
             Verdict::Abstain => Some(Outcome::Abstain),
             Verdict::Reported | Verdict::ExpectedFinding | Verdict::UnexpectedFinding => Some(Outcome::Finding),
             Verdict::Undecided => Some(Outcome::Undecided),
-            Verdict::MissingFinding => None,
+            Verdict::Measured | Verdict::MissingFinding => None,
         }
     }
 

@@ -34,7 +34,7 @@ pub fn suite_lines(suites: &[SuiteRecord]) -> Vec<SuiteLine> {
         expected: suite.verdicts().filter(|v| v.is_known()).count(),
         unexpected: suite.verdicts().filter(|v| !v.as_expected()).count(),
         worst: worst(&suite.cases),
-        verdict: suite.verdicts().max().unwrap_or(Verdict::Pass),
+        verdict: suite.verdicts().max().unwrap_or(Verdict::Measured),
     };
     suites.iter().filter(|suite| !suite.cases.is_empty()).map(line).collect()
 }
@@ -44,6 +44,8 @@ pub fn suite_lines(suites: &[SuiteRecord]) -> Vec<SuiteLine> {
 pub struct Total {
     /// The number of cases that ran.
     pub cases: usize,
+    /// How many of them nothing judges: they have no check, and no growth of their series was judged.
+    pub measured: usize,
     /// Cases and series with a finding that a suite expects or only reports.
     pub known: usize,
     /// The numbers of cases and series that are not as expected, each with its kind: `not known`. Empty if all is as
@@ -62,6 +64,7 @@ pub fn total(suites: &[SuiteRecord]) -> Total {
     ];
     Total {
         cases: suites.iter().map(|suite| suite.cases.len()).sum(),
+        measured: suites.iter().map(SuiteRecord::only_measured).sum(),
         known: count(&[Verdict::ExpectedFinding, Verdict::Reported]),
         alarms: alarms.into_iter().map(|(v, how)| (count(&[v]), how)).filter(|(count, _)| *count > 0).collect(),
     }

@@ -75,7 +75,79 @@ fn checks_that_all_abstain_are_no_pass() {
     let both = Folder::new(&[("softmax", &one), ("tiny", TINY)]);
     let ran = both.exits(0, &["run"]);
     assert!(ran.out.contains("Not judged: 2 checks abstained") && ran.out.contains("As expected"), "{}", ran.out);
-    // What only measures has nothing to judge.
+}
+
+/// Figures without a question are measured, and no pass, wherever they are told.
+#[test]
+fn a_suite_that_only_measures_is_not_as_expected() {
     let measured = SOFTMAX.split("[[matrix.check]]").next().unwrap();
-    Folder::new(&[("softmax", measured)]).exits(0, &["run"]);
+    let folder = Folder::new(&[("softmax", measured)]);
+    let ran = folder.ran(&["run", "--junit", "junit.xml"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("nothing was judged: 8 cases measured, and no check was asked"), "{}", ran.err);
+    assert!(ran.out.contains("Measured: nothing was judged.") && !ran.out.contains("expected"), "{}", ran.out);
+    let report = folder.read("reports/softmax.csv");
+    let verdicts: Vec<&str> = report.lines().skip(1).filter_map(|row| row.split(',').nth(1)).collect();
+    assert_eq!(verdicts, ["measured"; 8], "{report}");
+    assert!(folder.read("reports/SUMMARY.md").contains("| measured |"));
+    let junit = quick_junit::Report::deserialize_from_str(&folder.read("junit.xml")).unwrap();
+    assert_eq!((junit.tests, junit.failures, junit.errors), (8, 0, 0));
+    let is_skipped = |case: &quick_junit::TestCase| matches!(case.status, quick_junit::TestCaseStatus::Skipped { .. });
+    assert!(junit.test_suites[0].test_cases.iter().all(is_skipped), "{}", folder.read("junit.xml"));
+    let page = folder.read("reports/index.html");
+    assert!(page.contains("<strong>Measured: nothing was judged.</strong>") && !page.contains("As expected"), "{page}");
+    assert!(page.contains("title=\"measured\""), "{page}");
+    let json: serde_json::Value = serde_json::from_str(&folder.ran(&["run", "--json"]).out).unwrap();
+    assert_eq!(json[0]["verdict"], "measured");
+    folder.exits(2, &["report"]);
+    folder.exits(2, &["merge", "reports", "--out", "merged"]);
+    // A gate judges them by the committed reports.
+    folder.exits(0, &["gate"]);
+    // A growth judges the cases of its series, and a suite beside it its own.
+    let growth = SOFTMAX.replace("[[matrix.check]]\nkind = \"bound\"\n\n", "");
+    let ran = Folder::new(&[("softmax", &growth)]).exits(0, &["run"]);
+    assert!(ran.out.contains("As expected") && !ran.out.contains("Measured"), "{}", ran.out);
+    let ran = Folder::new(&[("softmax", measured), ("tiny", TINY)]).exits(0, &["run"]);
+    assert!(ran.out.contains("Measured, not judged: 8 cases") && ran.out.contains("As expected"), "{}", ran.out);
+}
+
+/// A row of a check that is gone is another question, not a better one.
+#[test]
+fn a_check_that_is_gone_is_no_improvement() {
+    let folder = Folder::new(&[(
+        "tiny",
+        &TINY
+            .replace("check = [", "metric = [\"max_ulp\"]\ncheck = [")
+            .replace("\"argmax\"", "\"softmax\"")
+            .replace("dropped_token", "bound"),
+    )]);
+    folder.exits(0, &["run"]);
+    let only = folder.read("suites/tiny.toml").replace("check = [{ kind = \"bound\" }]\n", "");
+    folder.write("suites/tiny.toml", &only);
+    let ran = folder.exits(1, &["gate"]);
+    assert!(ran.out.contains("changed: tiny.csv") && ran.out.contains("pass -> measured"), "{}", ran.out);
+}
+
+/// An evaluation over the real numbers that decides nothing is no success.
+#[test]
+fn elements_that_exact_leaves_undecided_are_told() {
+    let folder = Folder::new(&[]);
+    folder.write(
+        "f.hlo",
+        "HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  p = f32[2] exponential(x)\n  n = f32[2] negate(x)\n  q = f32[2] \
+         exponential(n)\n  m = f32[2] multiply(p, q)\n  one = f32[] constant(1)\n  o = f32[2] broadcast(one), dimensions={}\n  \
+         ROOT e = pred[2] compare(m, o), direction=GT\n}\n",
+    );
+    let exact = ["hlo", "eval", "f.hlo", "--inputs", "in.safetensors", "--out", "out.safetensors", "--exact"];
+    for (x, code, said) in [
+        ([0.3, 0.7], 2, "f.hlo: nothing was decided: 2 of 2 elements are undecided at 4096 bits"),
+        ([0.0, 0.7], 1, "f.hlo: 1 of 2 elements are undecided"),
+        ([0.0, 0.0], 0, ""),
+    ] {
+        write(&folder, "in.safetensors", &[("arg0", Tensor::new(&[2], Data::F32(x.to_vec())))]);
+        for form in [&exact[..], &[&exact[..], &["--json"]].concat()] {
+            let ran = folder.exits(code, form);
+            assert!(ran.err.contains(said) && ran.err.is_empty() == said.is_empty(), "{x:?}: {}", ran.err);
+        }
+    }
 }

@@ -296,3 +296,79 @@ fn approximate_tops_read_the_indices_of_their_own_row() {
     let values = [100, 102, 105, 106, 110, 109].map(Some).to_vec();
     assert_eq!(truth.outputs[0], TruthTensor::Integer { dims: vec![3, 2], values });
 }
+
+/// A number that is known by an enclosure alone, its negative, and a difference both ways.
+fn both_signs(result: &str) -> String {
+    format!(
+        "x = f64[4] constant({{2, 3, 0.7, 1e-9}})
+         y = f64[4] constant({{5, 0.3, 11, 2e-9}})
+         s = f64[4] sqrt(x)
+         t = f64[4] sqrt(y)
+         d = f64[4] subtract(s, t)
+         m = f64[4] subtract(t, s)
+         n = f64[4] negate(s)
+         q = f64[4] exponential(y)
+         {result}"
+    )
+}
+
+/// f(-x) = -f(x): no enclosure shows that the sum is zero.
+#[test]
+fn odd_functions_of_a_number_and_its_negative_cancel() {
+    for function in ["sine", "tan", "tanh", "erf", "cbrt"] {
+        for (plus, minus) in [("s", "n"), ("n", "s"), ("d", "m"), ("m", "d")] {
+            floats(
+                &both_signs(&format!(
+                    "a = f64[4] {function}({plus})
+                     b = f64[4] {function}({minus})
+                     ROOT r = f64[4] add(a, b)"
+                )),
+                &[0.0; 4],
+            );
+        }
+    }
+    // An even one, and one that is odd about a half.
+    floats(&both_signs("a = f64[4] cosine(d)\nb = f64[4] cosine(m)\nROOT r = f64[4] subtract(a, b)"), &[0.0; 4]);
+    floats(&both_signs("a = f64[4] logistic(d)\nb = f64[4] logistic(m)\nROOT r = f64[4] add(a, b)"), &[1.0; 4]);
+    // Functions of two.
+    floats(&both_signs("a = f64[4] atan2(d, n)\nb = f64[4] atan2(m, n)\nROOT r = f64[4] add(a, b)"), &[0.0; 4]);
+    for (exponent, operation) in [("3", "add"), ("-3", "add"), ("4", "subtract"), ("-2", "subtract")] {
+        floats(
+            &both_signs(&format!(
+                "e = f64[4] constant({{{exponent}, {exponent}, {exponent}, {exponent}}})
+                 a = f64[4] power(d, e)
+                 b = f64[4] power(m, e)
+                 ROOT r = f64[4] {operation}(a, b)"
+            )),
+            &[0.0; 4],
+        );
+    }
+    // Of other bases or other second operands there is nothing to cancel.
+    let differs = |text: &str| {
+        let TruthTensor::Float(found) = truth(&both_signs(text), Demand::Rounded).remove(0) else { unreachable!() };
+        assert!(found.open.is_empty() && found.rounded.iter().all(|value| *value != 0.0), "{text}: {found:?}");
+    };
+    differs("a = f64[4] exponential-minus-one(d)\nb = f64[4] exponential-minus-one(m)\nROOT r = f64[4] add(a, b)");
+    differs("a = f64[4] atan2(d, s)\nb = f64[4] atan2(m, t)\nROOT r = f64[4] add(a, b)");
+    differs("a = f64[4] sine(s)\nb = f64[4] tan(n)\nROOT r = f64[4] add(a, b)");
+    differs("a = f64[4] tanh(s)\nb = f64[4] tanh(t)\nROOT r = f64[4] subtract(a, b)");
+}
+
+/// An angle jumps on the negative abscissas: of a zero that nothing shows both signs give pi, or both -pi.
+#[test]
+fn angles_of_what_may_be_zero_do_not_cancel() {
+    open(
+        "x = f64[1] constant({0.3})
+         z = f64[1] constant({-0.3})
+         one = f64[1] constant({1})
+         p = f64[1] exponential(x)
+         q = f64[1] exponential(z)
+         m = f64[1] multiply(p, q)
+         u = f64[1] subtract(m, one)
+         n = f64[1] negate(u)
+         l = f64[1] constant({-1})
+         a = f64[1] atan2(u, l)
+         b = f64[1] atan2(n, l)
+         ROOT r = f64[1] add(a, b)",
+    );
+}

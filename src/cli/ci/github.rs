@@ -37,7 +37,9 @@ pub fn append_summary(groups: &[Group]) -> Result<(), Failure> {
 
 fn summary(groups: &[Group]) -> String {
     let count = problems(groups).count();
+    let judged = |group: &Group| group.tests.iter().filter(|test| test.is_judged).count();
     let verdict = match count {
+        0 if groups.iter().map(judged).sum::<usize>() == 0 => "measured, nothing judged".to_string(),
         0 => "as expected".to_string(),
         1 => "1 problem".to_string(),
         count => format!("{count} problems"),
@@ -46,7 +48,7 @@ fn summary(groups: &[Group]) -> String {
     for group in groups {
         let known: usize = group.tests.iter().map(|test| test.known.len()).sum();
         let problems: usize = group.tests.iter().map(|test| test.problems.len()).sum();
-        text.push_str(&format!("| {} | {} | {known} | {problems} |\n", group.name, group.tests.len()));
+        text.push_str(&format!("| {} | {} | {known} | {problems} |\n", group.name, judged(group)));
     }
     for (test, problem) in problems(groups).take(LISTED) {
         text.push_str(&format!("\n- **{}** `{}`: {}: {}", problem.verdict, test.name, problem.rule, problem.message));

@@ -44,6 +44,8 @@ pub struct Group {
 pub struct Test {
     /// Such as a case's id.
     pub name: String,
+    /// Whether a check was asked.
+    pub is_judged: bool,
     /// Findings that are known, a line each.
     pub known: Vec<String>,
     /// Results that are not as expected; none if the test passed.
@@ -151,7 +153,7 @@ fn of_suite(suite: &SuiteRecord, places: &Places) -> Group {
         let known = record.checks.iter().filter(|check| check.verdict().is_known());
         let known = known.map(|check| format!("{}: {}", check.column(), check.note)).collect();
         let problems = problems.remove(&name).unwrap_or_default();
-        tests.push(Test { name, known, problems });
+        tests.push(Test { name, is_judged: !record.checks.is_empty(), known, problems });
     }
     for record in &suite.series {
         let (series, growth) = (record.series.to_string(), format!("growth of {}", record.metric));
@@ -159,7 +161,12 @@ fn of_suite(suite: &SuiteRecord, places: &Places) -> Group {
         let of_series = problems.remove(&series).unwrap_or_default();
         let (mine, others) = of_series.into_iter().partition(|problem| problem.rule == growth);
         problems.insert(series.clone(), others);
-        tests.push(Test { name: format!("{series} {growth}"), known: known.into_iter().collect(), problems: mine });
+        tests.push(Test {
+            name: format!("{series} {growth}"),
+            is_judged: true,
+            known: known.into_iter().collect(),
+            problems: mine,
+        });
     }
     Group { name: suite.name().to_string(), tests }
 }
@@ -180,11 +187,16 @@ pub fn of_differences(differences: &[Difference], baseline: &str, places: &Place
                 place,
             };
             let name = if row.is_empty() { file.clone() } else { format!("{file} {row}") };
-            Test { name, known: Vec::new(), problems: vec![problem] }
+            Test { name, is_judged: true, known: Vec::new(), problems: vec![problem] }
         })
         .collect();
     if tests.is_empty() {
-        tests.push(Test { name: format!("as in {baseline}"), known: Vec::new(), problems: Vec::new() });
+        tests.push(Test {
+            name: format!("as in {baseline}"),
+            is_judged: true,
+            known: Vec::new(),
+            problems: Vec::new(),
+        });
     }
     Group { name: "gate".to_string(), tests }
 }

@@ -30,8 +30,8 @@ use super::{Exit, Failure, announce, read, read_with_opaque};
     other floats whose largest element is another one; or that all are equal, and, where there are changes, why both hold. \
     The truth is BEFORE's, over the real numbers.\n\n\
     Exit codes: 0 no change; 1 a change of precision, or a result that differs; 2 could not judge (bad file, \
-    programs that are not two forms of one, values without a counterpart, operations that are not understood and not the same, results that differ \
-    although nothing that the machine follows changed, which is an error of ulpgate; with --inputs an unsupported operation).")]
+    programs that are not two forms of one, values without a counterpart, operations that are not understood and not the same, a result that differs \
+    although nothing that the machine follows changed upstream of it, which is an error of ulpgate; with --inputs an unsupported operation).")]
 pub struct Arguments {
     /// The program as it was: what JAX hands over, or another compiler's output; or a folder of .hlo files
     before: PathBuf,
@@ -189,7 +189,8 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure>
         None => Vec::new(),
     };
     let ([left, right], [lost, new]) = (&found.unmatched, &found.not_understood.apart);
-    let differing = results.iter().filter(|result| result.differing > 0).count();
+    let which: Vec<usize> = results.iter().filter(|r| r.differing > 0).map(|r| r.result).collect();
+    let differing = which.len();
     let is_equal = arguments.inputs.is_some() && differing == 0;
     let why = (is_equal && !found.changes.is_empty()).then(|| why_equal(&found, [&before, &after], modes));
     if arguments.json {
@@ -232,7 +233,7 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure>
     for note in open.into_iter().chain(alike) {
         super::note(&format!("ulpgate: {note}"));
     }
-    if let Some(why) = contradiction(&found, differing, modes) {
+    if let Some(why) = contradiction(&found, &which, modes) {
         return Err(Failure::Message(why));
     }
     Ok(Told {
@@ -245,15 +246,16 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure>
     })
 }
 
-/// An error of this program: nothing that the machine follows was found to change, and yet it gives other results.
-fn contradiction(found: &Difference, differing: usize, modes: [&Mode; 2]) -> Option<String> {
-    (found.decides_nothing() && differing > 0 && modes[0] == modes[1]).then(|| {
-        format!(
-            "{differing} results differ, but nothing that the machine follows was found to change: an error of ulpgate, please \
-             report it with both files, the inputs and the mode {}",
-            modes[0]
-        )
-    })
+/// An error of this program: it gives another result, of those that differ, although nothing that the machine follows was found to
+/// change upstream of it.
+fn contradiction(found: &Difference, differing: &[usize], modes: [&Mode; 2]) -> Option<String> {
+    let result = found.first_unreached(differing.iter().copied()).filter(|_| modes[0] == modes[1])?;
+    let what = if found.decides_nothing() {
+        format!("{} results differ, but nothing that the machine follows was found to change", differing.len())
+    } else {
+        format!("result {result} differs, but nothing that the machine follows was found to change upstream of it")
+    };
+    Some(format!("{what}: an error of ulpgate, please report it with both files, the inputs and the mode {}", modes[0]))
 }
 
 /// Elements of one program that are followed at most to say why results are equal.
@@ -351,17 +353,22 @@ mod tests {
         let nothing = Difference::default();
         let attribute = changed(ChangeKind::AttributeChanged);
         for found in [&nothing, &attribute] {
-            let told = contradiction(found, 2, [&v5e, &v5e]).unwrap();
+            let told = contradiction(found, &[0, 1], [&v5e, &v5e]).unwrap();
             assert!(
                 told.contains("2 results differ") && told.contains("error of ulpgate") && told.contains("v5e"),
                 "{told}"
             );
-            assert_eq!(contradiction(found, 0, [&v5e, &v5e]), None);
-            assert_eq!(contradiction(found, 2, [&v5e, &v6e]), None);
+            assert_eq!(contradiction(found, &[], [&v5e, &v5e]), None);
+            assert_eq!(contradiction(found, &[0, 1], [&v5e, &v6e]), None);
         }
         let unmatched = Difference { unmatched: [vec!["x".to_string()], vec![]], ..Difference::default() };
         for found in [changed(ChangeKind::Reordered), unmatched] {
-            assert_eq!(contradiction(&found, 2, [&v5e, &v5e]), None);
+            let found = Difference { reached: vec![true, false], ..found };
+            assert_eq!(contradiction(&found, &[0], [&v5e, &v5e]), None);
+            for differing in [&[1][..], &[0, 1]] {
+                let told = contradiction(&found, differing, [&v5e, &v5e]).unwrap();
+                assert!(told.starts_with("result 1 differs, but nothing") && told.contains("upstream of it"), "{told}");
+            }
         }
     }
 }

@@ -12,10 +12,15 @@ use crate::machine::Mode;
 use crate::oracle::Oracle;
 use crate::tensor::Tensor;
 
+use super::super::terminal::note;
 use super::super::{Exit, Failure, check_target};
 use super::{announce, note_second_compilation, read};
 
 #[derive(Args)]
+#[command(
+    after_help = "Exit codes: 0 evaluated; 1 --exact leaves some elements undecided; 2 could not judge (bad file, an unsupported \
+    operation, or --exact leaves all elements undecided). Standard error has the count of undecided elements."
+)]
 pub struct Arguments {
     /// HLO text, before or after compilation
     file: PathBuf,
@@ -67,8 +72,8 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         false => evaluate(&program, &arguments.mode, &inputs, &arguments.results),
     };
     let results = results.map_err(|error| fail(&error))?;
-    let is_decided = results.iter().all(|result| result.undecided.is_empty());
-    let exit = if is_decided { Exit::AsExpected } else { Exit::Found };
+    let open: usize = results.iter().map(|result| result.undecided.len()).sum();
+    let all: usize = results.iter().map(|result| result.tensor.len()).sum();
     let (mut lines, mut named) = (Vec::with_capacity(results.len()), Vec::with_capacity(results.len()));
     for NamedResult { name, tensor, order_sensitive, undecided } in results {
         lines.push(Line { name: name.clone(), shape: shape_text(&tensor), order_sensitive, undecided });
@@ -77,7 +82,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     safetensors::write(&arguments.out, &named).map_err(|error| Failure::Message(error.to_string()))?;
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&lines).map_err(|error| fail(&error))?)?;
-        return Ok(exit);
+        return exit(arguments, open, all);
     }
     for (line, (_, tensor)) in lines.iter().zip(&named) {
         write!(out, "{} {}", line.name, line.shape)?;
@@ -101,7 +106,27 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         }
         writeln!(out)?;
     }
-    Ok(exit)
+    exit(arguments, open, all)
+}
+
+/// The exit that undecided elements make of an evaluation over the real numbers, with their count on standard error.
+///
+/// # Errors
+/// If none of the elements is decided.
+fn exit(arguments: &Arguments, open: usize, all: usize) -> Result<Exit, Failure> {
+    let file = arguments.file.display();
+    match open {
+        0 => Ok(Exit::AsExpected),
+        _ if open == all => Err(Failure::Message(format!(
+            "{file}: nothing was decided: {open} of {all} elements are undecided at {} bits; {} has NaN or 0 there",
+            Oracle::default().max_bits,
+            arguments.out.display()
+        ))),
+        _ => {
+            note(&format!("ulpgate: {file}: {open} of {all} elements are undecided"));
+            Ok(Exit::Found)
+        }
+    }
 }
 
 /// The program's arguments, in order, from a file.

@@ -155,6 +155,16 @@ impl Between {
         }
     }
 
+    /// The same, if it is a real number that is not known to be rational, as the number that a form is.
+    pub fn known_as(self, form: Form) -> Between {
+        match self {
+            Between::Real { lo, hi, what } if !matches!(&what, What::Form(form) if form.as_rational().is_some()) => {
+                Between::Real { lo, hi, what: What::Form(Rc::new(form)) }
+            }
+            other => other,
+        }
+    }
+
     /// The ends of a number; `None` for NaN and what is unknown.
     pub fn ends(&self) -> Option<(&Float, &Float)> {
         match self {

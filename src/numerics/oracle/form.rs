@@ -29,7 +29,7 @@ pub(super) const MOST_TERMS: usize = 32;
 const MOST_COSINES: usize = 4096;
 
 /// The factor of a coefficient: an atom, a cosine, or the product of both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Monomial {
     atom: Option<u64>,
     cosine: Option<Turn>,
@@ -38,6 +38,10 @@ struct Monomial {
 impl Monomial {
     const ONE: Monomial = Monomial { atom: None, cosine: None };
 }
+
+/// All that a form is, to be looked up by: equal for equal forms.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key(Box<[(Monomial, Rational)]>);
 
 /// A number: `constant + sum of coefficient * monomial`. No coefficient is zero, and no monomial one.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -157,16 +161,34 @@ impl Form {
 
     /// The sum of products; `None` where a product has two atoms, or something on the way is not short.
     pub fn of_products<F: Borrow<Form>>(products: impl Iterator<Item = (F, F)>) -> Option<Form> {
-        let mut sum = Form::default();
-        for (x, y) in products {
-            let (x, y) = (x.borrow(), y.borrow());
-            match (x.as_rational(), y.as_rational()) {
-                (Some(factor), _) => sum.add_multiple(y, factor)?,
-                (_, Some(factor)) => sum.add_multiple(x, factor)?,
-                _ => sum.add_multiple(&x.times_constant(y)?, &Rational::from(1))?,
+        let (mut sum, mut products) = (Form::default(), products.peekable());
+        while let Some((x, y)) = products.next() {
+            let x = x.borrow();
+            if x.as_rational().is_some_and(Rational::is_zero) {
+                continue;
             }
+            // Neighbours with a factor in common, as a transform of equal elements has, are one product.
+            let Some((_, other)) = products.next_if(|(next, _)| next.borrow() == x) else {
+                sum.add_product(x, y.borrow())?;
+                continue;
+            };
+            let (mut of_run, one) = (y.borrow().clone(), Rational::from(1));
+            of_run.add_multiple(other.borrow(), &one)?;
+            while let Some((_, other)) = products.next_if(|(next, _)| next.borrow() == x) {
+                of_run.add_multiple(other.borrow(), &one)?;
+            }
+            sum.add_product(x, &of_run.settled())?;
         }
         Some(sum.settled())
+    }
+
+    /// Adds a product; `None` where it has two atoms, or something on the way is not short.
+    fn add_product(&mut self, x: &Form, y: &Form) -> Option<()> {
+        match (x.as_rational(), y.as_rational()) {
+            (Some(factor), _) => self.add_multiple(y, factor),
+            (_, Some(factor)) => self.add_multiple(x, factor),
+            _ => self.add_multiple(&x.times_constant(y)?, &Rational::from(1)),
+        }
     }
 
     /// Adds a multiple of a short form to a short one; `None` where either the multiple or the sum is not short.
@@ -261,6 +283,16 @@ impl Form {
         let (monomial, coefficient) = divisor.terms.first_key_value()?;
         let factor = Rational::from(self.terms.get(monomial)? / coefficient);
         (divisor.times(&factor)? == *self).then(|| Form::constant(factor))
+    }
+
+    /// What it is looked up by.
+    pub fn key(&self) -> Key {
+        Key(self.all().map(|(monomial, coefficient)| (monomial, coefficient.clone())).collect())
+    }
+
+    /// Whether the coefficient of its first monomial, or the constant of a form without one, is negative.
+    pub fn is_led_by_negative(&self) -> bool {
+        *self.terms.values().next().unwrap_or(&self.constant) < 0
     }
 
     /// The form with all signs changed.

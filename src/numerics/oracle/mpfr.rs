@@ -8,6 +8,7 @@ mod middle;
 mod products;
 mod reals;
 mod sum;
+mod symmetry;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ use super::form::{self, Form};
 use super::pair::Pair;
 use super::turn::Turn;
 use reals::Reals;
+use symmetry::{Named, Names, Symmetry};
 
 /// Arithmetic at one precision.
 pub(super) struct Mpfr {
@@ -41,17 +43,31 @@ pub(super) struct Mpfr {
     unknown: Rc<Between>,
     /// Atoms of forms so far.
     atoms: Cell<u64>,
+    /// Those that results of odd and even functions are.
+    names: Names,
 }
 
 impl Mpfr {
     /// Arithmetic at this precision, in bits.
     pub fn new(bits: u32) -> Mpfr {
-        Mpfr { bits, memo: HashMap::new(), unknown: Rc::new(Between::Unknown), atoms: Cell::new(0) }
+        Mpfr {
+            bits,
+            memo: HashMap::new(),
+            unknown: Rc::new(Between::Unknown),
+            atoms: Cell::new(0),
+            names: Names::default(),
+        }
     }
 
     /// A result with its form, or else with a name of its own.
     fn with_form(&self, value: Between, form: Option<Form>) -> Between {
         value.with_form(form, || self.atoms.replace(self.atoms.get() + 1))
+    }
+
+    /// The form of a function's result at a number that has one.
+    fn named(&mut self, function: Named, symmetry: Symmetry, x: &Between) -> Option<Form> {
+        let atoms = &self.atoms;
+        self.names.form(function, symmetry, x, || atoms.replace(atoms.get() + 1))
     }
 
     /// A function that increases (or, with `falls`, decreases) wherever the enclosure reaches.
@@ -185,7 +201,14 @@ impl Arithmetic for Mpfr {
             return Rc::clone(known);
         }
         let value = if x.is_nan() { Between::nan() } else { self.function(unary, x) };
-        let value = Rc::new(self.with_form(value, None));
+        let form = match (&value, Symmetry::of(unary)) {
+            (Between::Real { .. }, Some(symmetry)) => self.named(Named::Unary(unary), symmetry, x),
+            _ => None,
+        };
+        let value = Rc::new(match form {
+            Some(form) => value.known_as(form),
+            None => self.with_form(value, None),
+        });
         if let Some(key) = key {
             self.memo.insert(key, Rc::clone(&value));
         }
@@ -201,7 +224,15 @@ impl Arithmetic for Mpfr {
     }
 
     fn bivariate(&mut self, function: Bivariate, x: &Rc<Between>, y: &Rc<Between>) -> Rc<Between> {
-        Rc::new(self.with_form(Mpfr::bivariate(self, function, x, y), None))
+        let value = Mpfr::bivariate(self, function, x, y);
+        let form = match (&value, Symmetry::of_first(function, x, y), y.shared_form()) {
+            (Between::Real { .. }, Some(symmetry), Some(y)) => {
+                let beside = Named::Beside(function, y.key());
+                self.named(beside, symmetry, x)
+            }
+            _ => None,
+        };
+        Rc::new(self.with_form(value, form))
     }
 
     fn sum(&mut self, terms: &[Rc<Between>]) -> Rc<Between> {
