@@ -16,7 +16,7 @@ struct Kind {
     result: Vec<usize>,
     /// All of the program's text behind the header, with `{precision}` where the attribute goes.
     text: String,
-    /// How many products an element adds up.
+    /// The number of products that an element adds up.
     k: usize,
 }
 
@@ -37,7 +37,7 @@ fn kind(name: &'static str, [left, right, result]: [&[usize]; 3], k: usize, oper
     Kind { name, text: entry(&dims, &root), dims, result: result.to_vec(), k }
 }
 
-/// What a program has as written, with K products an element.
+/// Dots and convolutions as a program has them, with K products an element.
 fn kinds(m: usize, k: usize, n: usize) -> Vec<Kind> {
     let plain = "dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
     let rows = "dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={1}";

@@ -1,4 +1,4 @@
-//! What an enclosure allows of dots: the operands' roundings, and all orders of the additions that a compiler may take.
+//! The latitude of dots: the operands' roundings, and all orders of the additions that a compiler may take.
 
 use crate::analysis::Precision;
 use crate::ir::{DotPlan, Op, ValueId};

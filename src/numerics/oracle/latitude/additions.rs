@@ -10,7 +10,7 @@ use super::super::oracle_error::OracleError;
 use super::product_order::ProductOrder;
 use super::{Rounding, settle};
 
-/// What a number rounded in any format of a sum's steps keeps of its magnitude.
+/// The share of its magnitude that a number keeps, rounded in any format of a sum's steps.
 const NEARLY_ALL: f64 = 1.0 - 1.0 / 64.0;
 
 /// The error of a sum, in any order that the constants stand for: `share S + lost`, with S the sum of the magnitudes of
@@ -22,9 +22,9 @@ pub struct Additions {
     /// A sum of terms none of which is negative is this share of theirs at least, and no less than the largest of them, but for
     /// what underflow takes; `None` where that is not so.
     pub least: Option<f64>,
-    /// What underflow takes, in all.
+    /// The loss to underflow, in all.
     pub lost: f64,
-    /// How often the init may be among the terms.
+    /// The number of times that the init may be among the terms.
     pub inits: usize,
     /// The largest number that a partial sum may be.
     pub largest: f64,

@@ -1,4 +1,4 @@
-//! What the additions of a dot may err by, in all orders that are permitted of them.
+//! The error of a dot's additions, in all orders that are permitted of them.
 //!
 //! Each addition errs by at most u of the partial sum that it gives, so that a dot errs by u times the sum of the magnitudes of all
 //! its partial sums. Of products taken in any order a partial sum is no larger than the positive products together, or the negative
@@ -18,7 +18,7 @@ use super::super::fast::Fast;
 /// The additions of a dot of two operands, in every order that is permitted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProductOrder {
-    /// What products lose of their magnitude before they are added: parts that are dropped, and their own rounding.
+    /// The share of their magnitude that products lose before they are added: parts that are dropped, and their own rounding.
     pub split: f64,
     /// The unit roundoff of an addition to nearest.
     pub unit_roundoff: f64,
@@ -27,7 +27,7 @@ pub struct ProductOrder {
     /// The share of the magnitudes by which a partial sum may differ from the sum of its products: by the parts that products are
     /// split into, and by the additions before it.
     pub apart: f64,
-    /// What the additions of the smaller passes may err by, as a share of the magnitudes.
+    /// The error of the additions of the smaller passes, as a share of the magnitudes.
     pub smaller: f64,
     /// Whether products are added along K, which is one dim then: in blocks of [`BLOCK`] at most in any order, these in the order of
     /// K in [`STRETCHES`] stretches at most, and their sums in any order.

@@ -21,7 +21,7 @@ fn order(k: usize) -> ProductOrder {
     }
 }
 
-/// How far from their exact dot the enclosure of these products lets a result be.
+/// The distance from their exact dot at which the enclosure of these products lets a result be.
 fn allowed(products: &[f32], order: ProductOrder) -> f64 {
     let k = products.len();
     let mut b = Builder::new("dot");
@@ -51,7 +51,7 @@ fn chain(terms: impl IntoIterator<Item = f64>) -> [f64; 2] {
     terms.fold([first, 0.0], |[sum, error], term| [sum + term, error + U * (sum + term).abs()])
 }
 
-/// What additions may err by at most in orders that are permitted: one chain, chains in blocks with the products of one sign first,
+/// The largest error of additions in orders that are permitted: one chain, chains in blocks with the products of one sign first,
 /// stretches with those of one sign first, and lanes.
 fn in_orders(products: &[f32]) -> Vec<(&'static str, f64)> {
     let exact: Vec<f64> = products.iter().map(|product| f64::from(*product)).collect();
