@@ -3,8 +3,7 @@
 //! The constants come from the promises that stand beside the machine's own code; the machine computes nothing here.
 
 use crate::analysis::{Analysis, Precision, Reducer, is_cumulative, is_of_integers, is_spread};
-use crate::ir::{Binary, Class, DotPlan, Fusion, Instruction, Op, Unary, ValueId};
-use crate::machine::mxu::Intake;
+use crate::ir::{Binary, Class, Fusion, Instruction, Op, Unary, ValueId};
 use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
 use crate::machine::{Mode, PRECISIONS, Prepared, SumSite, conversion_steps, divisor_of};
 use crate::num::{BF16, Format};
@@ -14,6 +13,8 @@ use crate::stat::{gamma, least_share, sum_share};
 use crate::tensor::DType;
 
 use super::{Settings, forms};
+
+mod dots;
 
 /// The latitude of each instruction of the entry.
 pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude> {
@@ -344,6 +345,7 @@ impl Maker<'_> {
                     inits: declared.inits,
                     largest: step.max_finite(),
                     intake: None,
+                    order: None,
                 };
                 Latitude::Rounded(Rounding {
                     floor,
@@ -354,39 +356,6 @@ impl Maker<'_> {
             }
             _ => Latitude::Unknown,
         }
-    }
-
-    fn dot(&self, id: ValueId, dtype: DType) -> Latitude {
-        let instruction = self.instruction(id);
-        let Op::Dot { dims, precision } = &instruction.op else { return Latitude::Unknown };
-        let shapes = [0, 1].map(|at| &self.instruction(instruction.operands[at]).shape);
-        let plan = DotPlan::new(dims, shapes[0].dims(), shapes[1].dims());
-        let holds = |at: usize| self.widest.precisions()[instruction.operands[at]].first();
-        let bf16_valued = [0, 1].iter().all(|at| holds(*at).is_some_and(|held| held.within(Precision::of(&BF16))));
-        let dtypes = shapes.map(|shape| shape.dtype());
-        let sizes = [plan.m, plan.k, plan.n];
-        let promise = self.mode.dot_promise(*precision, dtypes, sizes, bf16_valued, instruction.tiling.as_deref());
-        let chain = if self.orders { promise.chain.max(promise.products) } else { promise.chain };
-        let Some(gamma) = gamma(chain, promise.unit_roundoff) else { return Latitude::Unknown };
-        let (floor, intake) = match promise.intake {
-            Intake::Flushed(floor) => (floor, None),
-            Intake::Split { below, at_most } => (0.0, Some((below, at_most))),
-        };
-        let largest = if dtypes == [Some(DType::F64); 2] { f64::MAX } else { f64::from(f32::MAX) };
-        let additions = Additions {
-            least: None,
-            share: (promise.split + gamma * (1.0 + promise.spread)).next_up(),
-            lost: ((1.0 + gamma) * promise.lost).next_up(),
-            inits: 1,
-            largest,
-            intake,
-        };
-        Latitude::Rounded(Rounding {
-            floor,
-            additions: Some(additions),
-            formats: formats(dtype),
-            ..Rounding::default()
-        })
     }
 
     /// Whether a value is a constant zero.

@@ -46,9 +46,9 @@ static ACCUMULATION: Family = Family {
 
 static ORDER: Family = Family {
     name: "order",
-    doc: "A float sum may be taken in any order: HLO leaves it open (FACTS 3.2). So may the products of a dot, whatever blocks K \
-          is cut into (FACTS 10.1). Enclosed for all orders; witnesses are searched among the orders that the machine models, and \
-          K in 2, 4 and 8 blocks.",
+    doc: "A float sum may be taken in any order: HLO leaves it open (FACTS 3.2). The products of a dot are added along K, whatever \
+          blocks K is cut into (FACTS 10.1): in blocks of 256 in any order, in 64 stretches or lanes, these in any order. Enclosed \
+          for all of these; witnesses are searched among the orders that the machine models, and K in 2, 4 and 8 blocks.",
     by_default: true,
     freedom: Freedom::Order,
 };

@@ -29,6 +29,8 @@ impl Mode {
             // The rounding of the product itself.
             chain: chain + 1,
             products: k as u64,
+            rounds_products: true,
+            is_along_k: false,
             lost: lost * k as f64,
             intake: Intake::Flushed(floor),
         };
@@ -40,7 +42,8 @@ impl Mode {
                 plain(F32.unit_roundoff(), chain, floor.max(F32.min_subnormal()), floor)
             }
             DotUnit::Matrix(passes) => {
-                self.matrix_unit_for(tiling).promise(passes, bf16_valued || passes == Passes::Exact, k)
+                let promise = self.matrix_unit_for(tiling).promise(passes, bf16_valued || passes == Passes::Exact, k);
+                DotPromise { is_along_k: self.chip.matrix_unit, ..promise }
             }
         }
     }

@@ -9,8 +9,10 @@
 //! Identities go along (`order`): a rounding is a step that never falls, so that two readers of one value see one value,
 //! equal arguments have equal results, and a maximum is among its own row, while different arguments may become equal.
 
+mod additions;
 mod every_form;
 mod kernels;
+mod product_order;
 mod settle;
 #[cfg(test)]
 mod tests;
@@ -29,11 +31,10 @@ use super::oracle_error::OracleError;
 use super::plan::{Plan, Sums};
 use super::prepared::Prepared;
 
+pub use additions::Additions;
 pub use every_form::Forms;
 use every_form::Spans;
-
-/// The least share of its magnitude that a number keeps when it is rounded to any format of a sum's steps.
-const NEARLY_ALL: f64 = 1.0 - 1.0 / 64.0;
+pub use product_order::{BLOCK, ProductOrder};
 
 /// The results of an instruction that a computation may have.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,25 +97,6 @@ pub struct Rounding {
 
 /// The formats that a reciprocal is rounded to, one after the other, and the magnitude below which it is zero.
 pub type Reciprocal = (Vec<Format>, f64);
-
-/// The error of a sum, in any order that the constants stand for: `share S + lost`, with S the sum of the magnitudes of
-/// its terms.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Additions {
-    /// Relative to the sum of the magnitudes.
-    pub share: f64,
-    /// The least share of its terms that a computed sum keeps if none of them is negative; it is also no less than the
-    /// largest of them. Both hold but for the loss by underflow; `None` if they do not hold.
-    pub least: Option<f64>,
-    /// The loss by underflow, in all.
-    pub lost: f64,
-    /// The number of times that the init value may be among the terms.
-    pub inits: usize,
-    /// The largest number that a partial sum may be.
-    pub largest: f64,
-    /// Operands of products below the first magnitude may lose the second.
-    pub intake: Option<(f64, f64)>,
-}
 
 /// All that a result may be.
 #[derive(Clone, Debug, PartialEq)]
@@ -325,70 +307,5 @@ impl Pass<'_, Fast> {
         let inverse = Value::Float(self.settle(id, quotient, &inverse));
         let product = Instruction { op: Op::Binary(Binary::Multiply), ..instruction.clone() };
         self.instruction(computation, &product, &[operands[0].clone(), inverse], shapes, None)
-    }
-
-    /// Sums of terms or of products, whose magnitudes bound their errors.
-    fn added(
-        &mut self,
-        computation: ComputationId,
-        instruction: &Instruction,
-        mut operands: Vec<Value<Fast>>,
-        shapes: &[&Shape],
-        (additions, rounding): (&Additions, &Rounding),
-    ) -> Result<Value<Fast>, OracleError> {
-        if let Some((below, loses)) = additions.intake {
-            operands = operands.into_iter().map(|operand| self.widened_below(operand, below, loses)).collect();
-        }
-        let sums = self.instruction(computation, instruction, &operands, shapes, None)?;
-        // Of terms that are not negative the upper end of the sum is that of their magnitudes.
-        let is_rising = operands.iter().all(Self::is_not_negative);
-        let totals = if is_rising {
-            sums.clone()
-        } else {
-            let magnitudes: Vec<Value<Fast>> = operands.iter().map(|operand| self.magnitudes(operand)).collect();
-            self.instruction(computation, instruction, &magnitudes, shapes, None)?
-        };
-        let (Value::Float(sums), Value::Float(totals)) = (&sums, &totals) else {
-            return Ok(self.forget(&instruction.shape));
-        };
-        // The init is among the terms once; how often computations take it is left open.
-        let init = match instruction.op {
-            Op::Dot { .. } => 0.0,
-            _ => self.world.number(operands[1].floats(), 0).abs().hi,
-        };
-        let again = (additions.inits.max(1) - 1) as f64 * init;
-        let least = additions.least.filter(|_| is_rising);
-        // Where errors may be as large as the sum, the largest term says more.
-        let largest = match (&instruction.op, least) {
-            (Op::Reduce { dims, .. }, Some(_)) if additions.share > 0.25 => {
-                Some(self.largest_of([&operands[0], &operands[1]], shapes[0].dims(), dims))
-            }
-            _ => None,
-        };
-        let lower_end = |at: usize, sum: Interval| {
-            // A product that is added before it is rounded is rounded then.
-            let term = largest.as_ref().map_or(0.0, |largest| self.world.number(largest.floats(), at).lo * NEARLY_ALL);
-            let sum = least.map_or(0.0, |least| sum.lo * least).next_down();
-            (sum.max(term) - settle::up(additions.lost + again)).next_down()
-        };
-        let bounded = |(at, sum, total): (usize, Interval, Interval)| {
-            let magnitude = (total.hi + again).next_up();
-            let is_bounded = magnitude * (1.0 + additions.share) < additions.largest;
-            if !is_bounded {
-                return if sum.is_exact() && !sum.lo.is_finite() || sum.is_nan() { sum } else { Interval::UNKNOWN };
-            }
-            let error = settle::up(settle::up(additions.share * magnitude) + settle::up(additions.lost + again));
-            let wider = settle::widen(sum, error);
-            match least {
-                Some(_) if sum.lo.is_finite() => Interval { lo: wider.lo.max(lower_end(at, sum)), ..wider },
-                _ => wider,
-            }
-        };
-        let numbers: Vec<Interval> = (0..sums.len)
-            .map(|at| {
-                settle::round(bounded((at, self.world.number(sums, at), self.world.number(totals, at))), rounding)
-            })
-            .collect();
-        Ok(Value::Float(self.world.fresh_all(numbers)))
     }
 }

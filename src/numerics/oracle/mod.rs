@@ -71,7 +71,9 @@ use plan::{Plan, Sums};
 use reach::Reach;
 
 pub use demand::{Demand, FloatTruth, Stats, Top, Truth, TruthTensor};
-pub use latitude::{Additions, Enclosed, Enclosure, Enclosures, Forms, Latitude, Reciprocal, Rounding};
+pub use latitude::{
+    Additions, BLOCK, Enclosed, Enclosure, Enclosures, Forms, Latitude, ProductOrder, Reciprocal, Rounding,
+};
 pub use oracle_error::OracleError;
 pub use prepared::Prepared;
 

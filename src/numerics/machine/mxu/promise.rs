@@ -18,6 +18,10 @@ pub struct DotPromise {
     pub chain: u64,
     /// Products of all passes.
     pub products: u64,
+    /// Whether each product is rounded before it is added, or may be.
+    pub rounds_products: bool,
+    /// Whether a matrix unit adds products in the order of K, block by block; another unit has lanes.
+    pub is_along_k: bool,
     /// The most that underflow or flushing takes of products and sums, in all.
     pub lost: f64,
     /// What becomes of small operands before those constants apply.
@@ -73,6 +77,8 @@ impl Unit {
             unit_roundoff: if truncates { 2.0 * F32.unit_roundoff() } else { F32.unit_roundoff() },
             chain: self.longest_chain(k) + joins,
             products,
+            rounds_products: passes == Passes::F32,
+            is_along_k: true,
             // A rounding in the range of subnormals loses less than one of them.
             lost: products as f64 * if flushes { F32.min_normal() } else { F32.min_subnormal() },
             intake: match flushes {

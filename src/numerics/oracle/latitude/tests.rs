@@ -161,7 +161,8 @@ fn sums_in_any_order_are_enclosed() {
     let mut xs: Vec<f32> = (0..200).map(|i| (i as f32 * 0.737).sin() * 1000.0).collect();
     let u = 2f64.powi(-24);
     let share = 100.0 * u / (1.0 - 100.0 * u);
-    let additions = Additions { share, least: None, lost: 0.0, inits: 0, largest: f64::from(f32::MAX), intake: None };
+    let additions =
+        Additions { share, least: None, lost: 0.0, inits: 0, largest: f64::from(f32::MAX), intake: None, order: None };
     let latitude =
         Latitude::Rounded(Rounding { additions: Some(additions), formats: vec![F32], ..Rounding::default() });
     let found = enclosed(&program, &[f32s(&[2, 100], &xs)], &[(sum, latitude.clone())]);

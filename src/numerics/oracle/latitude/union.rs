@@ -83,6 +83,8 @@ impl Additions {
             inits: self.inits.max(other.inits),
             largest: self.largest.min(other.largest),
             intake,
+            // A share stands for orders as well.
+            order: self.order.zip(other.order).map(|(one, other)| one.or(other)),
         }
     }
 }
@@ -124,7 +126,8 @@ mod tests {
     #[test]
     fn sums_err_by_the_worse_of_two_promises() {
         let additions = |share: f64, largest: f64, intake: Option<(f64, f64)>| {
-            let additions = Additions { share, least: Some(1.0 / share), lost: share, inits: 1, largest, intake };
+            let additions =
+                Additions { share, least: Some(1.0 / share), lost: share, inits: 1, largest, intake, order: None };
             Latitude::Rounded(Rounding { additions: Some(additions), ..Rounding::default() })
         };
         let (one, other) = (additions(1.0, 8.0, None), additions(2.0, 9.0, Some((3.0, 4.0))));

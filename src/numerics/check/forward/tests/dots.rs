@@ -9,8 +9,17 @@ use crate::machine::mxu::{DotPromise, Intake};
 #[test]
 fn the_error_of_a_dot_by_hand() {
     let intake = Intake::Split { below: 1.0, at_most: 0.125 };
-    let promise =
-        DotPromise { split: 0.25, spread: 0.5, unit_roundoff: 0.0, chain: 0, products: 0, lost: 0.125, intake };
+    let promise = DotPromise {
+        split: 0.25,
+        spread: 0.5,
+        unit_roundoff: 0.0,
+        chain: 0,
+        products: 0,
+        rounds_products: false,
+        is_along_k: true,
+        lost: 0.125,
+        intake,
+    };
     // Products of 3, of operands that are off by 1 between them: all in all 4, or 3.5 where they are off by a half.
     let got = dot::error(&promise, [0.5, 0.25], 3.0, [1.0, 0.5]);
     assert_eq!(got, [1.0 + 1.0 + 0.5 * 1.5 * 4.0 + 1.5 * 0.125, 0.5 + 0.875 + 0.25 * 1.5 * 3.5 + 1.25 * 0.125]);
