@@ -13,6 +13,7 @@ mod linear;
 mod lower;
 mod not_understood;
 mod opcodes;
+mod pairs;
 mod proven;
 mod show;
 mod show_runs;
