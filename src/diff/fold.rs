@@ -90,6 +90,7 @@ fn evaluate(mut instructions: Vec<Instruction>) -> Vec<Tensor> {
         entry: 0,
         output_names,
         settings: Vec::new(),
+        double: None,
     };
     let done = Mode::new("cpu", "highest", "off", "").ok().map(|mode| machine::evaluate(&program, &mode, &[]));
     done.and_then(Result::ok).unwrap_or_default()

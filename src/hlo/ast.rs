@@ -168,6 +168,15 @@ impl Shape {
         }
     }
 
+    /// Whether elements of any array are f64, or complex numbers of f64.
+    pub fn has_f64(&self) -> bool {
+        match self {
+            Shape::Array { element: Element::Known(dtype), .. } => *dtype == DType::F64,
+            Shape::Array { element: Element::Other(name), .. } => name == "c128",
+            Shape::Tuple(parts) => parts.iter().any(Shape::has_f64),
+        }
+    }
+
     /// The layout of an array, where one is written.
     pub fn layout(&self) -> Option<&Layout> {
         match self {

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::ir::{self, ComputationId, Fusion, Op, Program, Shape, ShapeError, ValueId, infer};
+use crate::ir::{self, ComputationId, Double, Fusion, Op, Program, Shape, ShapeError, ValueId, infer};
 
 use super::ast::{self, Module, Operands, Position};
 use super::device::{self, Devices};
@@ -99,6 +99,7 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> 
         module,
         computations: Vec::new(),
         regions: HashMap::new(),
+        double: None,
     };
     let entry = module.computations.get(module.entry).ok_or_else(|| LowerError {
         at: Position { line: 1, column: 1 },
@@ -125,7 +126,8 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> 
     lowering.computations.push(ir::Computation { name, instructions: body.instructions, root });
     let (name, entry) = (module.name.clone(), lowering.computations.len() - 1);
     let settings = settings::of_module(module);
-    let program = Program { name, computations: lowering.computations, entry, output_names, settings };
+    let Lowering { computations, double, .. } = lowering;
+    let program = Program { name, computations, entry, output_names, settings, double };
     Ok(Import {
         program,
         origins: body.origins,
@@ -225,6 +227,8 @@ pub(super) struct Lowering<'a> {
     pub rounds: bool,
     /// Settings of instructions that the machine does not follow.
     pub settings: settings::Read,
+    /// The first instruction that computes in f64.
+    pub double: Option<Double>,
 }
 
 impl<'a> Lowering<'a> {

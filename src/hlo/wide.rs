@@ -1,6 +1,7 @@
-//! Integers of 64 bits as two halves of 32, as the TPU compiler takes them apart.
+//! Numbers of 64 bits as two of 32, as the TPU compiler takes them apart: integers as two halves, f64 as a pair of f32 whose
+//! sum it is (FACTS 9.3).
 
-use crate::ir::{Binary, Op, Shape, ValueId};
+use crate::ir::{Binary, Op, Shape, Unary, ValueId};
 use crate::tensor::DType;
 
 use super::emit::Emitter;
@@ -9,17 +10,40 @@ use super::fill::integer;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
+/// The custom calls that part and join them.
+pub(super) const PARTS: [&str; 3] = ["X64SplitLow", "X64SplitHigh", "X64Combine"];
+
 /// Bits of a half.
 const HALF: i64 = 32;
 
-/// `X64Combine(low, high)`: integers of two halves.
+/// `X64Combine(low, high)`: integers of two halves; `X64Combine(leading, rest)`: f64 of two f32.
 pub(super) fn combine(e: &mut Emitter, operands: &[ValueId], claimed: &Shape) -> Result<ValueId> {
-    let is_wide = matches!(claimed.dtype(), Some(DType::U64 | DType::S64));
-    let halves = [DType::U32, DType::S32].map(Some);
-    let [low, high] = operands[..] else { return Err(e.fail("X64Combine takes two halves")) };
-    if !is_wide || [low, high].iter().any(|half| !halves.contains(&e.shape(*half).dtype())) {
-        return Err(e.fail("X64Combine joins halves of 32 bits to integers of 64, no other numbers"));
+    let [low, high] = operands[..] else { return Err(e.fail("X64Combine takes two parts")) };
+    let are = |e: &Emitter, known: &[DType]| {
+        [low, high].iter().all(|part| e.shape(*part).dtype().is_some_and(|dtype| known.contains(&dtype)))
+    };
+    match claimed.dtype() {
+        Some(DType::F64) if are(e, &[DType::F32]) => sum(e, [low, high], claimed),
+        Some(DType::U64 | DType::S64) if are(e, &[DType::U32, DType::S32]) => joined(e, [low, high], claimed),
+        _ => {
+            let parts = [low, high].map(|part| e.shape(part).to_string()).join(" and ");
+            let why = "X64Combine joins halves of 32 bits to an integer of 64, or two f32 to an f64";
+            Err(e.fail(format!("{why}, not {parts} to {claimed}")))
+        }
     }
+}
+
+/// The sum of a pair.
+fn sum(e: &mut Emitter, pair: [ValueId; 2], claimed: &Shape) -> Result<ValueId> {
+    let mut wide = pair;
+    for part in &mut wide {
+        *part = e.emit(Op::Convert, vec![*part], Some(claimed.clone()))?;
+    }
+    e.emit(Op::Binary(Binary::Add), wide.to_vec(), None)
+}
+
+/// Integers of two halves.
+fn joined(e: &mut Emitter, [low, high]: [ValueId; 2], claimed: &Shape) -> Result<ValueId> {
     let dims = claimed.dims().to_vec();
     let mut wide = [low, high];
     for half in &mut wide {
@@ -37,14 +61,15 @@ pub(super) fn combine(e: &mut Emitter, operands: &[ValueId], claimed: &Shape) ->
     }
 }
 
-/// `X64SplitLow` or `X64SplitHigh`: a half of each integer.
+/// `X64SplitLow` or `X64SplitHigh`: a half of each integer; of f64 the pair's leading part, or the rest.
 pub(super) fn split(e: &mut Emitter, operands: &[ValueId], is_high: bool) -> Result<ValueId> {
     let [whole] = operands[..] else { return Err(e.fail("one operand is needed")) };
     let dims = e.shape(whole).dims().to_vec();
     let whole = match e.shape(whole).dtype() {
+        Some(DType::F64) => return part_of_pair(e, whole, is_high),
         Some(DType::U64) => whole,
         Some(DType::S64) => e.emit(Op::BitcastConvert, vec![whole], Some(Shape::array(DType::U64, &dims)))?,
-        _ => return Err(e.fail("integers of 64 bits are taken apart, no other numbers")),
+        _ => return Err(e.fail(format!("numbers of 64 bits are taken apart, not {}", e.shape(whole)))),
     };
     let half = if is_high {
         let half = integer(e, DType::U64, HALF, &dims)?;
@@ -54,4 +79,22 @@ pub(super) fn split(e: &mut Emitter, operands: &[ValueId], is_high: bool) -> Res
         e.emit(Op::Binary(Binary::And), vec![whole, mask], None)?
     };
     e.emit(Op::Convert, vec![half], Some(Shape::array(DType::U32, &dims)))
+}
+
+/// The f64 rounded to f32, or that rounding's error rounded to f32: 0 beside what is not finite (XLA's `SplitF64ToF32`).
+fn part_of_pair(e: &mut Emitter, whole: ValueId, is_rest: bool) -> Result<ValueId> {
+    let wide = e.shape(whole).clone();
+    let narrow = wide.with_dtype(DType::F32);
+    // No rewrite leaves out a rounding across a barrier: the pair is made of it.
+    let rounded = e.emit(Op::Convert, vec![whole], Some(narrow.clone()))?;
+    let leading = e.emit(Op::OptimizationBarrier, vec![rounded], None)?;
+    if !is_rest {
+        return Ok(leading);
+    }
+    let again = e.emit(Op::Convert, vec![leading], Some(wide))?;
+    let error = e.emit(Op::Binary(Binary::Subtract), vec![whole, again], None)?;
+    let rest = e.emit(Op::Convert, vec![error], Some(narrow.clone()))?;
+    let is_finite = e.emit(Op::Unary(Unary::IsFinite), vec![leading], None)?;
+    let nothing = e.zeros(DType::F32, narrow.dims())?;
+    e.emit(Op::Select, vec![is_finite, rest, nothing], None)
 }

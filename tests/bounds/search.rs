@@ -147,6 +147,8 @@ impl Case {
         let outputs: Vec<(&str, ValueId)> =
             std::iter::once(("result", root)).chain(made.all.iter().map(|id| ("step", *id))).collect();
         let program = made.b.finish(&outputs).unwrap();
+        // A TPU has no f64.
+        let mode = if program.double.is_some() { "cpu/f32/off".parse().unwrap() } else { mode };
         Case { program, mode, arguments, finite: flavour != Flavour::Special, has_init: made.has_init }
     }
 

@@ -183,6 +183,10 @@ fn special_numbers_go_as_annex_g_says() {
                 assert_eq!(bits(*got), bits(*expected), "{opcode}{point:?} of {dtype}: {got:?}");
             }
             for mode in ["xla-cpu/default/as-compiled", "v6e/default/as-compiled"] {
+                if dtype == "f64" && mode.starts_with("v6e") {
+                    // A TPU has no f64.
+                    continue;
+                }
                 for ((point, expected), got) in cases.iter().zip(machine(opcode, dtype, &points, mode)) {
                     let near = if dtype == "f32" { expected.map(|part| f64::from(part as f32)) } else { *expected };
                     assert_eq!(bits(got), bits(near), "{opcode}{point:?} of {dtype} in {mode}: {got:?}");

@@ -148,7 +148,12 @@ fn halves_of_integers_are_joined_and_parted() {
     let got: Vec<Vec<i64>> = got.iter().map(|t| (0..2).map(|i| t.data().get_i64(i)).collect()).collect();
     assert_eq!(got[1..], [vec![(1 << 32) + 7, -16], low.to_vec(), high.to_vec()]);
     let floats = text.replace("u32[2] parameter", "f32[2] parameter");
-    assert!(refused(&floats).contains("X64Combine joins halves of 32 bits"), "{}", refused(&floats));
+    assert!(
+        refused(&floats)
+            .contains("X64Combine joins halves of 32 bits to an integer of 64, or two f32 to an f64, not f32[2]"),
+        "{}",
+        refused(&floats)
+    );
 }
 
 /// A call that runs beside other work, with memory prepared for it and a token; sizes of dims; marks.

@@ -13,6 +13,7 @@ mod linear;
 mod lower;
 mod not_understood;
 mod opcodes;
+mod pairs;
 mod precisions;
 mod proven;
 mod show;

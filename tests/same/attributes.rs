@@ -964,7 +964,9 @@ fn two_functions_are_two_programs() {
         for list in [unary.collect::<Vec<_>>(), binary.collect(), compare.collect()] {
             assert!(list.len() > 3, "{dtype}");
             for (at, one) in list.iter().enumerate() {
-                list[at + 1..].iter().for_each(|other| assert!(!proven(one, other), "{one}{other}"));
+                // A TPU has no f64.
+                let mode = if dtype == "f64" { "cpu/f32/off" } else { MODE };
+                list[at + 1..].iter().for_each(|other| assert!(!proven_in(mode, one, other), "{one}{other}"));
             }
         }
     }

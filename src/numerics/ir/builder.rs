@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::tensor::{DType, Tensor};
 
 use super::dot_dims::DotDims;
+use super::double::Double;
 use super::infer::{ShapeError, infer};
 use super::op::{ComputationId, Op};
 use super::program::{Computation, Fusion, Instruction, Program, Shape, ValueId};
@@ -258,12 +259,14 @@ impl Builder {
         let ids: Vec<ValueId> = outputs.iter().map(|(_, id)| *id).collect();
         let root = self.op(Op::Tuple, &ids)?;
         self.computations.push(Computation { name: "main".to_string(), instructions: self.instructions, root });
+        let double = Double::first_of(&self.computations);
         Ok(Program {
             name: self.name,
             entry: self.computations.len() - 1,
             computations: self.computations,
             output_names: outputs.iter().map(|(name, _)| name.to_string()).collect(),
             settings: Vec::new(),
+            double,
         })
     }
 

@@ -7,6 +7,7 @@
 pub mod approx;
 mod builder;
 mod dot_dims;
+mod double;
 mod index_dims;
 mod infer;
 mod jax_text;
@@ -22,6 +23,7 @@ mod window;
 
 pub use builder::Builder;
 pub use dot_dims::{DotDims, DotPlan};
+pub use double::Double;
 pub use index_dims::{GatherDims, ScatterDims};
 pub use infer::{ShapeError, infer};
 pub use library_function::{Convolution, Decomposition, Fft, FftKind, LibraryFunction, TriangularSystem, Turns};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::tensor::{DType, Data, Tensor};
 
+use super::double::Double;
 use super::library_function::LibraryFunction;
 use super::op::{ComputationId, Op};
 use super::setting::Setting;
@@ -288,6 +289,9 @@ pub struct Program {
     pub output_names: Vec<String>,
     /// Settings of the whole file that the machine does not follow, by name.
     pub settings: Vec<Setting>,
+    /// The first operation that computes in f64 because the program says so; `None` if none does. F64 in which lowering works
+    /// out a function of narrower numbers is not meant.
+    pub double: Option<Double>,
 }
 
 impl Program {

@@ -34,6 +34,7 @@ fn hardware(chip: &Chip) -> impl PartialEq + use<> {
         mxu_block,
         accumulation: _,
         dot_strength_reduction: _,
+        has_f64,
         flush,
         divide,
         zero_tie,
@@ -48,7 +49,7 @@ fn hardware(chip: &Chip) -> impl PartialEq + use<> {
         native: _,
         partial_reduce,
     } = *chip;
-    (matrix_unit, mxu_block, flush, divide, zero_tie, contracts, library, ties, partial_reduce)
+    (matrix_unit, mxu_block, has_f64, flush, divide, zero_tie, contracts, library, ties, partial_reduce)
 }
 
 /// Whether a sum of bf16 or f16 stands in the program.

@@ -19,6 +19,8 @@ pub struct Chip {
     pub accumulation: Accumulation,
     /// Whether dots with an operand of one row or column become multiply and reduce in f32 (FACTS 2.3).
     pub dot_strength_reduction: bool,
+    /// Whether it computes in f64; the compiler of a chip without it works with pairs of f32 (FACTS 9.3).
+    pub has_f64: bool,
     /// Whether arithmetic flushes subnormals, on the way in and out (FACTS 3.4).
     pub flush: bool,
     /// How f32 divides.
@@ -102,6 +104,7 @@ const TPU: Chip = Chip {
     mxu_block: 128,
     accumulation: Accumulation::Block,
     dot_strength_reduction: true,
+    has_f64: false,
     flush: true,
     divide: Divide::ByReciprocal,
     zero_tie: ZeroTie::Second,
@@ -160,6 +163,7 @@ static CPU: Chip = Chip {
     mxu_block: usize::MAX,
     accumulation: Accumulation::Chain,
     dot_strength_reduction: false,
+    has_f64: true,
     flush: false,
     divide: Divide::Exact,
     zero_tie: ZeroTie::Ieee,

@@ -26,6 +26,20 @@ pub enum EvalError {
         /// The part of it that is not supported.
         why: String,
     },
+    /// An operation computes in f64, on a chip that has none.
+    #[error(
+        "{name}: {opcode} of f64 is not evaluated as {chip} computes it: TPUs have no f64, their compiler works with pairs of f32, \
+         some 48 bits. Evaluate the file that it compiled for {chip} (scripts/dump_hlo.py writes it), or choose the mode \
+         cpu/f32/off for IEEE f64"
+    )]
+    NoDouble {
+        /// The instruction's name.
+        name: String,
+        /// Its opcode.
+        opcode: String,
+        /// The chip.
+        chip: &'static str,
+    },
     /// Arrays do not fit in memory.
     #[error(transparent)]
     Memory(#[from] TooLarge),

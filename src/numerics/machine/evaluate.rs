@@ -75,6 +75,7 @@ impl<'p> Machine<'p> {
         let mut tensors = Vec::new();
         for (value, id) in outputs.into_iter().zip(self.program.outputs()) {
             let instruction = &entry.instructions[id];
+            let value = if self.mode.chip.has_f64 { value } else { value.in_pairs() };
             let tensor = value.into_tensor(instruction.shape.dims());
             tensors.push(tensor.ok_or_else(|| refuse(instruction, "a tuple is no result"))?);
         }

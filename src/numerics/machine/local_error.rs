@@ -67,7 +67,7 @@ impl LocalErrors {
         let (wide, shift) = in_f64(program);
         let arguments: Vec<Value> = bound.iter().map(widen).collect();
         let (on_machine, errors) = {
-            let machine = prepared.machine(mode);
+            let machine = prepared.machine(mode)?;
             with_f64(&wide, |wide| errors_of(&machine, wide, shift, bound, last))?
         };
         let in_f64 = with_f64(&wide, |wide| Walk::new(wide, arguments.clone(), last, false).finish())?;
@@ -125,7 +125,7 @@ fn with_f64<T>(wide: &Program, run: impl FnOnce(&Machine) -> Result<T, EvalError
     let mode = "cpu/f32/as-compiled".parse::<Mode>().ok();
     let mode = mode.ok_or_else(|| refuse(root, "there is no chip with plain arithmetic"))?;
     let prepared = Prepared::new(wide);
-    run(&prepared.machine(&mode))
+    run(&prepared.machine(&mode)?)
 }
 
 fn instruction_at<'p>(program: &'p Program, place: &Place) -> &'p Instruction {

@@ -9,7 +9,7 @@ use crate::analysis::{
     find_sum_loops, with_code,
 };
 use crate::budget::{self, TooLarge};
-use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
+use crate::ir::{Binary, Computation, ComputationId, Double, Fusion, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
 
 use super::divisor::divisor_of;
@@ -264,7 +264,8 @@ impl<'p> Prepared<'p> {
         until: Option<Instant>,
     ) -> Result<Vec<Tensor>, EvalError> {
         self.room.get_or_init(|| check_memory(self.program, World::Machine)).clone()?;
-        let results = || Machine { until, ..self.machine(mode) }.results(arguments.0.clone());
+        let machine = Machine { until, ..self.machine(mode)? };
+        let results = || machine.results(arguments.0.clone());
         // Whoever is not one of the threads that share work hands every piece of it over, and waits: in a loop's body that adds up.
         let loops = |computation: &Computation| {
             computation.instructions.iter().any(|instruction| matches!(instruction.op, Op::While { .. }))
@@ -272,9 +273,26 @@ impl<'p> Prepared<'p> {
         if self.program.computations.iter().any(loops) { rayon::scope(|_| results()) } else { results() }
     }
 
+    /// Whether the program can be evaluated in `mode` at all, as far as its types show: every evaluation asks this first.
+    ///
+    /// # Errors
+    /// If it computes in f64, and the chip has none.
+    pub fn check_mode(&self, mode: &Mode) -> Result<(), EvalError> {
+        match &self.program.double {
+            Some(Double { name, opcode }) if !mode.chip.has_f64 => {
+                Err(EvalError::NoDouble { name: name.clone(), opcode: opcode.clone(), chip: mode.chip.name })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The machine that runs the program.
-    pub(super) fn machine<'a>(&'a self, mode: &'a Mode) -> Machine<'a> {
-        Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit(), until: None }
+    ///
+    /// # Errors
+    /// As [`Prepared::check_mode`].
+    pub(super) fn machine<'a>(&'a self, mode: &'a Mode) -> Result<Machine<'a>, EvalError> {
+        self.check_mode(mode)?;
+        Ok(Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit(), until: None })
     }
 
     /// The frame of each computation, where a compiler makes code or where no code is planned.

@@ -64,7 +64,7 @@ impl Prepared<'_> {
         if fused.is_none() || mode.chip.library.is_none() && fused != Some(Fusion::Joined) {
             return Summation::new(mode, SumLoop::Chain, site, Terms::Numbers).promise();
         }
-        let machine = self.machine(mode);
+        let machine = self.machine(mode).ok()?;
         let habits = &machine.frames()[computation].habits;
         let own = &habits[id];
         let term = &habits[instruction.operands[0]];

@@ -52,7 +52,7 @@ impl<'p> Replay<'p> {
     /// If an operation is not supported for its types.
     pub fn update(&mut self) -> Result<Vec<bool>, EvalError> {
         let program = self.prepared.program;
-        let machine = self.prepared.machine(self.mode);
+        let machine = self.prepared.machine(self.mode)?;
         let (entry, frame) = (program.entry(), &machine.frames()[program.entry]);
         let is_needed = self.needed();
         let mut has_changed = vec![false; entry.instructions.len()];

@@ -96,6 +96,7 @@ mod tests {
             entry,
             output_names: vec!["out".to_string()],
             settings: Vec::new(),
+            double: None,
         }
     }
 

@@ -214,6 +214,10 @@ pub fn compare<'a>(
     // What the machine computes comes first: no input shows a setting that it does not follow.
     let permits = Permits { one_zero, without_settings: true };
     let prepared = [0, 1].map(|side: usize| Prepared::new(both[side].program));
+    for (side, prepared) in prepared.iter().enumerate() {
+        let checked = prepared.check_mode(&settings.modes[side]);
+        checked.map_err(|error| SameError::Evaluation { which: SIDES[side], error })?;
+    }
     let trace = |side: usize, block: usize, permits: Permits| {
         let namings = alignment.namings(side, block);
         let traced = prepared[side].trace(&settings.modes[side], &namings, permits, settings.budget);

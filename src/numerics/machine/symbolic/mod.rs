@@ -93,7 +93,7 @@ impl Prepared<'_> {
     /// # Errors
     /// If an operation is not supported for its types, or the program is larger than the budget.
     pub fn trace(&self, mode: &Mode, namings: &[Naming], permits: Permits, budget: u64) -> Result<Traced, EvalError> {
-        let machine = self.machine(mode);
+        let machine = self.machine(mode)?;
         let shapes = self.program.entry().parameter_shapes();
         let all = shapes.iter().map(|shape| array_bytes(shape, World::Symbols)).fold(0, u128::saturating_add);
         budget::reserve(all, || "the program's arguments, each element of which is followed".to_string())?;

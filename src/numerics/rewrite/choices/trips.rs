@@ -237,8 +237,9 @@ impl Layout<'_> {
         computations.push(Computation { name: name.clone(), instructions: made, root: seen[*root] });
         let entry = computations.len() - 1;
         let Program { name, output_names, .. } = declared;
-        let settings = declared.settings.clone();
-        let program = Program { name: name.clone(), computations, entry, output_names: output_names.clone(), settings };
+        let (name, output_names) = (name.clone(), output_names.clone());
+        let (settings, double) = (declared.settings.clone(), declared.double.clone());
+        let program = Program { name, computations, entry, output_names, settings, double };
         (dead::drop_unused_computations(program), places)
     }
 }
