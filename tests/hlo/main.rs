@@ -1,5 +1,6 @@
 //! HLO files: read, printed, lowered, run, shown, compared, and in suites.
 
+mod collectives;
 mod compiled;
 mod complex;
 mod decompositions;
@@ -14,6 +15,7 @@ mod lower;
 mod not_understood;
 mod opcodes;
 mod proven;
+mod sha256;
 mod show;
 mod show_runs;
 mod suites;

@@ -119,7 +119,7 @@ impl Builder {
     pub fn exchange(&mut self, number: usize, arrived: ValueId, own: ValueId) -> Result<ValueId> {
         let carries = self.instructions[arrived].shape.element_type();
         let sum = self.binary(Binary::Add, arrived, own)?;
-        self.instructions[sum].fusion = Some(Fusion::Exchange { number, carries });
+        self.instructions[sum].fusion = Some(Fusion::Exchange { number, carries, is_planned: false });
         Ok(sum)
     }
 

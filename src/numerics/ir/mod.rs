@@ -6,6 +6,7 @@
 
 pub mod approx;
 mod builder;
+mod collective_plan;
 mod dot_dims;
 mod index_dims;
 mod infer;
@@ -21,6 +22,7 @@ mod tiling;
 mod window;
 
 pub use builder::Builder;
+pub use collective_plan::{CollectivePlan, Phase, Ring, Steps};
 pub use dot_dims::{DotDims, DotPlan};
 pub use index_dims::{GatherDims, ScatterDims};
 pub use infer::{ShapeError, infer};

@@ -137,6 +137,8 @@ pub enum Fusion {
         number: usize,
         /// What is sent from device to device.
         carries: DType,
+        /// Whether a compiled file's plan fixes its order (FACTS 6.2): then no compiler is free to choose another one.
+        is_planned: bool,
     },
     /// None: a value that a loop carries from one trip to the next, in its declared type. No file says so; whoever lays trips out one
     /// after the other writes it.
