@@ -53,7 +53,7 @@ def mesh_order(devices):
 
 def field(debug, name):
     """The value of one field of the plan's text."""
-    found = re.search(rf"\b{name}:(\{{[^:]*\}}|[^ {{}}]+)(?= \w+:|}}|$)", debug)
+    found = re.search(rf"\b{name}:(\{{[\d ]*\}}(?:,\{{[\d ]*\}})*|[^ {{}}]+)", debug)
     return found.group(1) if found else ""
 
 

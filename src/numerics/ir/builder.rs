@@ -115,6 +115,15 @@ impl Builder {
         self.op(Op::Binary(binary), &[lhs, rhs])
     }
 
+    /// A step of the sum over devices of this number, in an order that no compiler is free to change: as [`Builder::exchange`].
+    pub fn planned_exchange(&mut self, number: usize, arrived: ValueId, own: ValueId) -> Result<ValueId> {
+        let sum = self.exchange(number, arrived, own)?;
+        if let Some(Fusion::Exchange { is_planned, .. }) = &mut self.instructions[sum].fusion {
+            *is_planned = true;
+        }
+        Ok(sum)
+    }
+
     /// A step of the sum over devices of this number: what arrives from one, of the type that is sent, and what the next has.
     pub fn exchange(&mut self, number: usize, arrived: ValueId, own: ValueId) -> Result<ValueId> {
         let carries = self.instructions[arrived].shape.element_type();
