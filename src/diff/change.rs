@@ -20,7 +20,7 @@ pub enum ChangeKind {
     /// Another operation stands in a value's place, or it takes other operands: elements are moved, picked, compared or
     /// counted otherwise. That rounds nothing by itself; whether it comes to the same elements is not known.
     OperationChanged,
-    /// A compiled matmul is cut up otherwise: another order of its additions.
+    /// A compiled matmul is cut up otherwise, or devices exchange otherwise what they add: another order of additions.
     PlanChanged,
     /// An exact top-k became an approximate one, the reverse, or one with other bins.
     TopkChanged,

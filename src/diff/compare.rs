@@ -18,6 +18,7 @@ use super::graph::Graph;
 use super::not_understood::find_unknown;
 use super::other_settings::find_settings;
 use super::pairing::Pair;
+use super::plan_of_collective::find_plans;
 use super::reading::{self, Reader, Readings, Width, common_readings, readings};
 use super::results::{DiffError, same_results};
 use super::rule::Role;
@@ -50,6 +51,7 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Resul
     comparison.constants(&mut changes);
     comparison.others(disagreements, &mut changes);
     comparison.elements(&mut changes);
+    changes.extend(find_plans([before, after]));
     changes.extend(find_settings(&pair));
     // Several elements of one tuple may have the same to tell.
     let mut told = BTreeSet::new();

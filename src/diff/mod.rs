@@ -34,6 +34,7 @@ mod one_form;
 mod other_settings;
 mod outcome;
 mod pairing;
+mod plan_of_collective;
 mod quotient;
 mod reading;
 mod results;

@@ -8,6 +8,7 @@ use super::change::{Change, ChangeKind};
 use super::expression::ExpressionId;
 use super::graph::Graph;
 use super::pairing::Pair;
+use super::plan_of_collective;
 
 /// A setting of one program.
 struct Asked<'a> {
@@ -25,7 +26,9 @@ struct Asked<'a> {
 pub(super) fn find_settings(pair: &Pair) -> Vec<Change> {
     let imports = [pair.before.import, pair.after.import];
     let alike = imports[0].is_compiled == imports[1].is_compiled;
-    let is_compared = |setting: &Setting| alike || !setting.is_of_compiler();
+    let told = plan_of_collective::told(imports);
+    let is_compared =
+        |setting: &Setting| (alike || !setting.is_of_compiler()) && !plan_of_collective::is_told(&told, setting);
     let mut changes = Vec::new();
     let headers = imports.map(|import| import.program.settings.iter().filter(|s| is_compared(s)).collect());
     changes.extend(change("the module", None, headers));

@@ -6,6 +6,7 @@
 //! [`dot()`] show it.
 
 mod accumulation;
+mod collective;
 mod elision;
 mod finding;
 mod graphviz;
@@ -16,6 +17,7 @@ mod unknown;
 mod uses;
 
 pub use accumulation::Accumulation;
+pub use collective::Collective;
 pub use elision::{Effect, Elision, elisions};
 pub use finding::{Finding, FindingKind};
 pub use graphviz::dot;
@@ -43,6 +45,8 @@ pub struct Flow {
     pub compiled: bool,
     /// The number of devices that run it. A value that differs between them is one for each, `NAME@DEVICE`.
     pub devices: usize,
+    /// The reductions between devices that a compiled file has a plan of, in the file's order.
+    pub collectives: Vec<Collective>,
     /// Instructions that have no meaning here, in the file's order. The flow treats each as a function of its operands.
     pub unknown: Vec<Unknown>,
     /// The modes that `elisions` are about, as they print: `v5e/default/tpu`.
@@ -120,8 +124,8 @@ pub fn flow(import: &Import, compiled: bool, modes: &[Mode]) -> Flow {
     let counts = counts(&values, &findings, &elisions);
     let modes = modes.iter().map(Mode::to_string).collect();
     let (module, devices) = (program.name.clone(), import.devices);
-    let unknown = unknown::unknown(import);
-    Flow { module, compiled, devices, unknown, modes, values, groups, findings, elisions, counts }
+    let (unknown, collectives) = (unknown::unknown(import), collective::collectives(import));
+    Flow { module, compiled, devices, collectives, unknown, modes, values, groups, findings, elisions, counts }
 }
 
 fn counts(values: &[Value], findings: &[Finding], elisions: &[Elision]) -> Counts {

@@ -1,19 +1,21 @@
 //! What devices exchange: each collective as operations between the values of the devices in a group.
 
 use crate::ir::{Fusion, Op, ValueId};
+use crate::tensor::DType;
 
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::lowered_value::Value;
 use super::replica_groups::{groups, pairs};
-use super::{device, manual, ragged_exchange};
+use super::{collective_plan, device, manual, ragged_exchange};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// What becomes of a collective; `None` for any other operation.
 ///
-/// Modelling choice: a reduction adds in the group's order, one device after the other, each step in the region's type.
-/// XLA:CPU does so (FACTS 6.1); the order on TPUs is not public.
+/// A reduction adds in the order of the plan that a compiled TPU file has of it (`collective_plan`). Without one it adds in
+/// the group's order, one device after the other, each step in the region's type: XLA:CPU does so (FACTS 6.1), and for a TPU's
+/// program before compilation it is a modelling choice.
 pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Option<Value>> {
     let value = match e.instruction.opcode.as_str() {
         "partition-id" | "replica-id" => device::own_number(e)?,
@@ -48,8 +50,8 @@ fn begun(operands: &[Value], result: Value) -> Value {
     Value::Tuple(vec![operand, result, Value::Nothing, Value::Nothing])
 }
 
-/// What each device gets of one operand.
-type OfOne = fn(&mut Emitter, &Value) -> Result<Vec<Value>>;
+/// What each device gets of one operand, which has this number among all.
+type OfOne = fn(&mut Emitter, &Value, usize) -> Result<Vec<Value>>;
 
 /// A collective over several operands is one over each.
 fn each_operand(e: &mut Emitter, operands: &[Value], collective: OfOne) -> Result<Value> {
@@ -57,8 +59,8 @@ fn each_operand(e: &mut Emitter, operands: &[Value], collective: OfOne) -> Resul
         return Err(e.fail("the operand is missing"));
     }
     let mut results = Vec::with_capacity(operands.len());
-    for operand in operands {
-        results.push(Value::of_devices(collective(e, operand)?));
+    for (number, operand) in operands.iter().enumerate() {
+        results.push(Value::of_devices(collective(e, operand, number)?));
     }
     Ok(Value::of_parts(results))
 }
@@ -96,14 +98,27 @@ pub(super) fn beside(
     Ok(of_arrays(&results))
 }
 
-/// The devices' values of a group, reduced by the region, in the group's order.
-fn reduced(e: &mut Emitter, operand: &Value, group: &[usize]) -> Result<Value> {
+/// The dims of an array, or of the parts of a complex one.
+pub(super) fn dims_of(e: &Emitter, value: &Value) -> Result<Vec<usize>> {
+    Ok(e.shape(arrays(e, value)?[0]).dims().to_vec())
+}
+
+/// The element type of an array, or of the parts of a complex one.
+pub(super) fn element_type(e: &Emitter, value: &Value) -> Result<DType> {
+    Ok(e.shape(arrays(e, value)?[0]).element_type())
+}
+
+/// The devices' values of a group, reduced by the region: by the file's plan, or in the group's order.
+fn reduced(e: &mut Emitter, operand: &Value, number: usize, group: &[usize]) -> Result<Value> {
+    if let Some(planned) = collective_plan::sum(e, operand, number, group)? {
+        return Ok(planned);
+    }
     let mut members = group.iter().map(|device| operand.on(*device));
     let mut sum = members.next().ok_or_else(|| e.refuse("replica_groups", "a group is empty"))?;
     let region = e.attributes().callee("to_apply")?;
     let shape = e.shape(arrays(e, &sum)?[0]).clone();
     e.lowering.fusions += 1;
-    let exchange = Fusion::Exchange { number: e.lowering.fusions, carries: shape.element_type() };
+    let exchange = Fusion::Exchange { number: e.lowering.fusions, carries: shape.element_type(), is_planned: false };
     for member in members {
         sum = e.inline_within(region, &[sum, member], Some(shape.dims().to_vec()), Some(exchange))?;
     }
@@ -140,8 +155,8 @@ fn nothing_taken(e: &mut Emitter, like: &Value) -> Result<Value> {
     })
 }
 
-fn all_reduce(e: &mut Emitter, operand: &Value) -> Result<Vec<Value>> {
-    in_groups(e, operand, |e, group| Ok(vec![reduced(e, operand, group)?; group.len()]))
+fn all_reduce(e: &mut Emitter, operand: &Value, number: usize) -> Result<Vec<Value>> {
+    in_groups(e, operand, |e, group| Ok(vec![reduced(e, operand, number, group)?; group.len()]))
 }
 
 /// The dim that a collective joins or cuts along.
@@ -152,7 +167,7 @@ fn dim(e: &Emitter) -> Result<usize> {
     }
 }
 
-fn joined(e: &mut Emitter, values: &[Value], dim: usize) -> Result<Value> {
+pub(super) fn joined(e: &mut Emitter, values: &[Value], dim: usize) -> Result<Value> {
     if let [one] = values {
         return Ok(one.clone());
     }
@@ -168,14 +183,20 @@ fn part(e: &mut Emitter, value: &Value, dim: usize, number: usize, parts: usize)
                 e.refuse("dimensions", format!("{} has no {parts} equal parts along dim {dim}", e.shape(own[0])))
             );
         };
-        let (mut start, mut limit) = (vec![0; dims.len()], dims);
-        (start[dim], limit[dim]) = (number * size, (number + 1) * size);
-        let stride = vec![1; start.len()];
-        e.emit(Op::Slice { start, limit, stride }, own, None)
+        slice(e, own[0], dim, [number * size, (number + 1) * size])
     })
 }
 
-fn all_gather(e: &mut Emitter, operand: &Value) -> Result<Vec<Value>> {
+/// The elements of an array from one place along a dim to another.
+pub(super) fn slice(e: &mut Emitter, own: ValueId, dim: usize, [from, to]: [usize; 2]) -> Result<ValueId> {
+    let dims = e.shape(own).dims().to_vec();
+    let (mut start, mut limit) = (vec![0; dims.len()], dims);
+    (start[dim], limit[dim]) = (from, to);
+    let stride = vec![1; start.len()];
+    e.emit(Op::Slice { start, limit, stride }, vec![own], None)
+}
+
+fn all_gather(e: &mut Emitter, operand: &Value, _: usize) -> Result<Vec<Value>> {
     let dim = dim(e)?;
     in_groups(e, operand, |e, group| {
         let members: Vec<Value> = group.iter().map(|device| operand.on(*device)).collect();
@@ -183,16 +204,16 @@ fn all_gather(e: &mut Emitter, operand: &Value) -> Result<Vec<Value>> {
     })
 }
 
-fn reduce_scatter(e: &mut Emitter, operand: &Value) -> Result<Vec<Value>> {
+fn reduce_scatter(e: &mut Emitter, operand: &Value, number: usize) -> Result<Vec<Value>> {
     let dim = dim(e)?;
     in_groups(e, operand, |e, group| {
-        let whole = reduced(e, operand, group)?;
-        (0..group.len()).map(|number| part(e, &whole, dim, number, group.len())).collect()
+        let whole = reduced(e, operand, number, group)?;
+        (0..group.len()).map(|member| part(e, &whole, dim, member, group.len())).collect()
     })
 }
 
 /// What the first of each group has.
-fn broadcast(e: &mut Emitter, operand: &Value) -> Result<Vec<Value>> {
+fn broadcast(e: &mut Emitter, operand: &Value, _: usize) -> Result<Vec<Value>> {
     in_groups(e, operand, |_, group| {
         Ok(vec![group.first().map_or(Value::Nothing, |first| operand.on(*first)); group.len()])
     })

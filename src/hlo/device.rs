@@ -9,28 +9,15 @@ use super::emit::Emitter;
 use super::error::LowerError;
 use super::fill::integer;
 use super::lowered_value::Value;
-use super::{control, manual, operation};
+use super::{control, manual, operation, settings};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// Devices of a program, at most: each has its own copy of what differs.
 const DEVICES: usize = 1024;
 
-/// Opcodes by which one device tells itself from another, or learns of another.
-const TELLING: &[&str] = &[
-    "all-gather",
-    "all-gather-start",
-    "all-reduce",
-    "all-reduce-start",
-    "all-to-all",
-    "collective-broadcast",
-    "collective-permute",
-    "collective-permute-start",
-    "partition-id",
-    "ragged-all-to-all",
-    "reduce-scatter",
-    "replica-id",
-];
+/// Opcodes that give a device its own number.
+const NUMBERS: &[&str] = &["partition-id", "replica-id"];
 
 /// Opcodes that hand on what each device has, or do something with one part after the other.
 const HANDING_ON: &[&str] = &[
@@ -114,18 +101,23 @@ pub(super) fn tellers(module: &Module) -> Vec<bool> {
             _ => false,
         };
         let tells = |instruction: &ast::Instruction| {
-            TELLING.contains(&instruction.opcode.as_str()) || instruction.attributes.iter().any(calls_one)
+            is_telling(&instruction.opcode) || instruction.attributes.iter().any(calls_one)
         };
-        let is_telling = computation.instructions.iter().any(tells);
-        found.push(is_telling);
-        telling.insert(computation.name.as_str(), is_telling);
+        let tells_one = computation.instructions.iter().any(tells);
+        found.push(tells_one);
+        telling.insert(computation.name.as_str(), tells_one);
     }
     found
 }
 
+/// Whether by an operation of this opcode one device tells itself from another, or learns of another.
+fn is_telling(opcode: &str) -> bool {
+    NUMBERS.contains(&opcode) || settings::is_collective(opcode)
+}
+
 /// Whether an instruction itself lets devices tell themselves apart, or learn of another.
 pub(super) fn tells(instruction: &ast::Instruction) -> bool {
-    TELLING.contains(&instruction.opcode.as_str()) || operation::refusal(&instruction.opcode).is_some()
+    is_telling(&instruction.opcode) || operation::refusal(&instruction.opcode).is_some()
 }
 
 /// Whether an operation is lowered once for each device: it takes what differs between them, and does not hand it on.

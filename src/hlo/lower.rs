@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::{self, ComputationId, Double, Fusion, Op, Program, Shape, ShapeError, ValueId, infer};
 
 use super::ast::{self, Module, Operands, Position};
+use super::collective_plan::PlannedCollective;
 use super::device::{self, Devices};
 use super::emit::{Emitter, OPERATIONS};
 use super::error::LowerError;
@@ -51,6 +52,8 @@ pub struct Import {
     pub is_compiled: bool,
     /// What has no meaning here and stands as [`Op::Opaque`], in the file's order; nothing where [`lower`] took the file.
     pub unknown: Vec<Unknown>,
+    /// The collectives that a compiled file has a plan of, in its order.
+    pub collectives: Vec<PlannedCollective>,
 }
 
 /// Calls inside calls.
@@ -95,6 +98,7 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> 
         is_code: module.is_compiled() && !module.is_tiled(),
         rounds: excess::rounds_everywhere(module),
         settings: settings::Read::default(),
+        collectives: Vec::new(),
         places: module.computations.iter().enumerate().map(|(i, c)| (c.name.as_str(), i)).collect(),
         module,
         computations: Vec::new(),
@@ -136,6 +140,7 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> 
         for_tpu: module.is_tiled(),
         is_compiled: module.is_compiled(),
         unknown: unless_known::in_order(lowering.unknown.unwrap_or_default()),
+        collectives: lowering.collectives,
     })
 }
 
@@ -229,6 +234,8 @@ pub(super) struct Lowering<'a> {
     pub settings: settings::Read,
     /// The first instruction that computes in f64.
     pub double: Option<Double>,
+    /// Collectives that the file has a plan of.
+    pub collectives: Vec<PlannedCollective>,
 }
 
 impl<'a> Lowering<'a> {

@@ -171,7 +171,7 @@ fn describe(
 }
 
 /// A value in other dims of as many elements; as it is where they are the same.
-fn reshaped(e: &mut Emitter, value: ValueId, dims: &[usize]) -> Result<ValueId> {
+pub(super) fn reshaped(e: &mut Emitter, value: ValueId, dims: &[usize]) -> Result<ValueId> {
     let shape = Shape::array(e.shape(value).element_type(), dims);
     if *e.shape(value) == shape { Ok(value) } else { e.emit(Op::Reshape, vec![value], Some(shape)) }
 }

@@ -1,5 +1,6 @@
 //! HLO files: read, printed, lowered, run, shown, compared, and in suites.
 
+mod collectives;
 mod compiled;
 mod complex;
 mod decompositions;
@@ -16,6 +17,7 @@ mod opcodes;
 mod pairs;
 mod precisions;
 mod proven;
+mod sha256;
 mod show;
 mod show_runs;
 mod suites;

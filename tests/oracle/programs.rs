@@ -288,6 +288,46 @@ fn shards_begin_at_chips_of_their_own() {
     assert_eq!(sums("psum[axes=2,hop=own,shards=1,width=4]"), [258.0; 4]);
 }
 
+/// Each strategy adds up the same numbers, on tori of two and three dims and in one ring; a torus of other chips is refused.
+#[test]
+fn planned_sums_are_sums() {
+    for (strategy, dims, n) in [
+        ("StrategyND", "2x2", 4),
+        ("StrategyND", "4x2x4", 32),
+        ("StrategyRing", "n", 5),
+        ("UniDirection1DRingStrategy", "n", 6),
+        ("UniDirectionNDRingStrategy", "3x2", 6),
+        ("UniDirectionNDRingStrategy", "2x2x2", 8),
+    ] {
+        let g = matrix(0, n, 50);
+        let sum: Vec<f64> = (0..50).map(|at| column(&g, at).iter().sum()).collect();
+        for hop in ["f32", "own"] {
+            let text = format!("psum[dims={dims},hop={hop},strategy={strategy},tile=4,width=50]");
+            assert_near(&text, &truth(&text, n, 1)[0], &sum, 1e-15);
+        }
+    }
+    for (text, why) in [
+        ("psum[dims=2x2,strategy=StrategyND]", "dims = `2x2` is not sizes such as 4x2x4 whose product is n = 8"),
+        ("psum[dims=8,strategy=StrategyND]", "is not two or three extents, as StrategyND takes them"),
+        ("psum[dims=2x,strategy=StrategyND]", "is not sizes such as 4x2x4"),
+        ("psum[dims=2x4,strategy=StrategyND,tile=0]", "tile is 0"),
+    ] {
+        let error = text.parse::<ProgramSpec>().unwrap().build(8, 1).unwrap_err().to_string();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+/// Rings of two, y first: the tiles of the second color are added along x first. Chips count x, then y.
+#[test]
+fn colors_of_a_plan_take_their_dims_in_their_order() {
+    let column = [256.0, 1.0, -256.0, 1.0];
+    let values: Vec<f64> = column.iter().flat_map(|v| [*v; 2]).collect();
+    let arguments = [Tensor::new(&[4, 2], Data::from_f64s(DType::BF16, &values).unwrap())];
+    let sums = |text: &str| evaluate(text, 4, &arguments)[0].data().to_f64s();
+    // 256 + 1 is 256 in bf16, and 1 - 256 is -255.
+    assert_eq!(sums("psum[dims=2x2,hop=own,strategy=StrategyND,tile=1,width=2]"), [1.0, 2.0]);
+}
+
 #[test]
 fn training_descends_the_gradient() {
     let (rows, d, hidden, outputs, rate) = (5, 3, 4, 2, 0.05);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use crate::flow::finding::list;
-use crate::flow::{Flow, Unknown};
+use crate::flow::{Collective, Flow, Unknown};
 
 use super::wrap::wrap;
 use super::{elided, listing, sentence, sums};
@@ -41,12 +41,21 @@ fn heading(out: &mut String, flow: &Flow) {
     let kind = if flow.compiled { "compiled" } else { "not yet compiled" };
     wrap(out, "", "  ", &format!("{} ({kind}): {}", flow.module, counts.join(", ")));
     if flow.devices > 1 {
+        let order = match &flow.collectives[..] {
+            [] => {
+                "Reductions between devices are taken in the order of their group, each step in the region's type: \
+                   XLA:CPU's order, a model for TPUs."
+            }
+            _ => "Reductions between devices are taken by the file's plan, each step in the region's type.",
+        };
         let text = format!(
-            "{} devices: what differs between them stands once for each, as NAME@DEVICE. Reductions between devices are \
-             taken in the order of their group, each step in the region's type: XLA:CPU's order, a model for TPUs.",
+            "{} devices: what differs between them stands once for each, as NAME@DEVICE. {order}",
             flow.devices
         );
         wrap(out, "", "  ", &text);
+    }
+    for Collective { name, opcode, devices, plan, order, .. } in &flow.collectives {
+        wrap(out, "", "  ", &format!("{name}: {opcode} of {devices} devices, {plan}; {order}."));
     }
     let closed = flow.values.iter().filter(|v| matches!(v.opcode, "while" | "call")).map(|v| v.name.as_str());
     let closed: Vec<&str> = closed.collect();

@@ -124,6 +124,13 @@ fn is_empty(value: &Json) -> bool {
     }
 }
 
+/// The algorithm of a collective, where its configuration has one.
+pub fn algorithm_of(attribute: &Attribute) -> Option<CollectiveAlgorithm> {
+    let (Value::Text(text) | Value::Braces(text) | Value::Word(text)) = &attribute.value else { return None };
+    let config: Json = serde_json::from_str(text).ok()?;
+    algorithm(config.get("collective_algorithm_config")?)
+}
+
 fn algorithm(value: &Json) -> Option<CollectiveAlgorithm> {
     let fields = value.as_object()?;
     let text = |name: &str| fields.get(name).map_or(Some(""), Json::as_str).map(str::to_string);

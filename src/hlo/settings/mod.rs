@@ -9,7 +9,7 @@ mod fields;
 
 use std::collections::HashMap;
 
-use crate::ir::{ResultAccuracy, Setting, Unary};
+use crate::ir::{CollectiveAlgorithm, ResultAccuracy, Setting, Unary};
 
 use super::ast::{Attribute, Computation, Instruction, Module, Value};
 
@@ -41,6 +41,11 @@ pub fn opcodes_by_attribute() -> impl Iterator<Item = (&'static str, &'static [&
     known::FOLLOWED.iter().copied()
 }
 
+/// Whether devices exchange values by an opcode.
+pub(super) fn is_collective(opcode: &str) -> bool {
+    known::COLLECTIVES.contains(&opcode)
+}
+
 /// The settings of the module's header.
 pub(super) fn of_module(module: &Module) -> Vec<Setting> {
     let mut settings = Vec::new();
@@ -53,6 +58,11 @@ pub(super) fn of_module(module: &Module) -> Vec<Setting> {
     }
     settings.sort();
     settings
+}
+
+/// The algorithm of a collective, where its `backend_config` has one.
+pub(super) fn algorithm(instruction: &Instruction) -> Option<CollectiveAlgorithm> {
+    instruction.attributes.iter().find(|a| a.name == "backend_config").and_then(config::algorithm_of)
 }
 
 /// The settings of a module's instructions, each read once.

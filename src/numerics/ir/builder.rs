@@ -116,12 +116,21 @@ impl Builder {
         self.op(Op::Binary(binary), &[lhs, rhs])
     }
 
+    /// A step of the sum over devices of this number, in an order that no compiler is free to change: as [`Builder::exchange`].
+    pub fn planned_exchange(&mut self, number: usize, arrived: ValueId, own: ValueId) -> Result<ValueId> {
+        let sum = self.exchange(number, arrived, own)?;
+        if let Some(Fusion::Exchange { is_planned, .. }) = &mut self.instructions[sum].fusion {
+            *is_planned = true;
+        }
+        Ok(sum)
+    }
+
     /// A step of the sum over devices of this number: the partial sum that arrives from one device, in the type that is
     /// sent, plus the next device's own value.
     pub fn exchange(&mut self, number: usize, arrived: ValueId, own: ValueId) -> Result<ValueId> {
         let carries = self.instructions[arrived].shape.element_type();
         let sum = self.binary(Binary::Add, arrived, own)?;
-        self.instructions[sum].fusion = Some(Fusion::Exchange { number, carries });
+        self.instructions[sum].fusion = Some(Fusion::Exchange { number, carries, is_planned: false });
         Ok(sum)
     }
 

@@ -6,6 +6,7 @@
 
 pub mod approx;
 mod builder;
+mod collective_plan;
 mod dot_dims;
 mod double;
 mod index_dims;
@@ -22,6 +23,7 @@ mod tiling;
 mod window;
 
 pub use builder::Builder;
+pub use collective_plan::{CollectivePlan, Phase, Ring, Steps};
 pub use dot_dims::{DotDims, DotPlan};
 pub use double::Double;
 pub use index_dims::{GatherDims, ScatterDims};

@@ -138,6 +138,8 @@ pub enum Fusion {
         number: usize,
         /// The type that is sent from device to device.
         carries: DType,
+        /// Whether a compiled file's plan fixes its order (FACTS 6.2): then no compiler is free to choose another one.
+        is_planned: bool,
     },
     /// No fusion: a value that a loop carries from one trip to the next, in its declared type. No file has this: it is
     /// inserted where trips are laid out one after the other.

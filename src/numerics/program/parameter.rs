@@ -119,11 +119,23 @@ impl Parameters {
         }
     }
 
+    /// Sizes such as `4x2x4`, whose product is the case's size; `n` is one of them alone.
+    pub fn extents(&self, key: &str, n: usize) -> Result<Vec<usize>, ParameterError> {
+        let text = self.text(key);
+        let sizes: Option<Vec<usize>> = match text {
+            "n" => Some(vec![n]),
+            _ => text.split('x').map(|size| size.parse().ok()).collect(),
+        };
+        let product = |sizes: &Vec<usize>| sizes.iter().try_fold(1usize, |product, size| product.checked_mul(*size));
+        let fitting = sizes.filter(|sizes| product(sizes) == Some(n));
+        fitting.ok_or_else(|| self.bad(key, &format!("sizes such as 4x2x4 whose product is n = {n}")))
+    }
+
     fn parsed<T: FromStr>(&self, key: &str, expected: &str) -> Result<T, ParameterError> {
         self.text(key).parse().map_err(|_| self.bad(key, expected))
     }
 
-    fn bad(&self, key: &str, expected: &str) -> ParameterError {
+    pub(super) fn bad(&self, key: &str, expected: &str) -> ParameterError {
         ParameterError::BadValue {
             program: self.program,
             key: key.to_string(),

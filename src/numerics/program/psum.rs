@@ -1,6 +1,8 @@
 //! A sum over the chips of a torus.
 
-use crate::ir::{Binary, Builder, Op, Program, ShapeError, ValueId};
+use std::ops::Range;
+
+use crate::ir::{Binary, Builder, CollectivePlan, Op, Program, Ring, ShapeError, Steps, ValueId};
 use crate::tensor::DType;
 
 use super::piece::{cast, eight_bits, row, with_number};
@@ -16,9 +18,10 @@ impl BuiltIn for Psum {
 
     fn doc(&self) -> &'static str {
         "sum = lax.psum(g) over n chips, g [n, width], each row one chip's; with mean=true lax.pmean, divided by n in the \
-         dtype (FACTS 6). An axis of the torus after the other is summed in a ring: a shard of the elements begins at a \
-         chip of its own and takes up one chip a hop. Rows do not count here. Modelling choices: where shards begin, and \
-         what a hop carries."
+         dtype (FACTS 6). With a strategy the sum is that of a compiled file's plan on a torus (FACTS 6.2); without one an \
+         axis of the torus after the other is summed in a ring: a shard of the elements begins at a chip of its own and \
+         takes up one chip a hop. Rows do not count here. Modelling choices: where shards begin without a strategy, rings of \
+         more than four chips, and what a hop carries."
     }
 
     fn parameters(&self) -> &'static [ParameterDoc] {
@@ -44,6 +47,31 @@ impl BuiltIn for Psum {
                 choices: &[],
                 doc: "shards of the elements, whose first chips lie evenly around each ring; 1 begins everywhere at chip 0",
             },
+            ParameterDoc {
+                name: "strategy",
+                default: "none",
+                choices: &[
+                    "none",
+                    "StrategyND",
+                    "StrategyRing",
+                    "UniDirection1DRingStrategy",
+                    "UniDirectionNDRingStrategy",
+                ],
+                doc: "the strategy of a compiled file's plan, which says colors, phases and rings; axes and shards do not \
+                      count with it",
+            },
+            ParameterDoc {
+                name: "dims",
+                default: "n",
+                choices: &[],
+                doc: "extents of the torus, y, x and z: 2x2 or 4x2x4; chips count along x, then y, z fastest; n is one ring",
+            },
+            ParameterDoc {
+                name: "tile",
+                default: "1024",
+                choices: &[],
+                doc: "elements of a tile, of which colors and shards take whole ones",
+            },
             ParameterDoc { name: "mean", default: "false", choices: &["true", "false"], doc: "whether to divide by n" },
         ]
     }
@@ -61,7 +89,10 @@ impl BuiltIn for Psum {
         let mut b = Builder::new(self.name());
         let g = b.parameter("g", dtype, &[n, width])?;
         let (mut sums, mut rings_begun) = (Vec::new(), 0);
-        for shard in 0..shards {
+        if parameters.text("strategy") != "none" {
+            sums = planned(&mut b, g, parameters, hop)?;
+        }
+        for shard in 0..if sums.is_empty() { shards } else { 0 } {
             let [from, to] = [shard, shard + 1].map(|end| end * width / shards);
             let own = Op::Slice { start: vec![0, from], limit: vec![n, to], stride: vec![1, 1] };
             let mut own = b.op(own, &[g])?;
@@ -83,6 +114,47 @@ impl BuiltIn for Psum {
 
     fn batch(&self, _n: usize, rows: usize) -> usize {
         rows
+    }
+}
+
+/// The sums over the chips of `g` `[n, width]` by the plan of a strategy, piece by piece, each `[1, elements]`.
+fn planned(b: &mut Builder, g: ValueId, parameters: &Parameters, hop: Hop) -> Result<Vec<ValueId>, BuildError> {
+    let [n, width] = [b.shape(g).dims()[0], b.shape(g).dims()[1]];
+    let (strategy, tile) = (parameters.text("strategy"), parameters.size("tile")?);
+    sized(&[("tile", tile)])?;
+    let plan = CollectivePlan::of(strategy, &parameters.extents("dims", n)?);
+    let plan = plan.ok_or_else(|| parameters.bad("dims", &format!("two or three extents, as {strategy} takes them")))?;
+    let mut members = Vec::with_capacity(n);
+    for chip in 0..n {
+        let own = row(b, g, chip)?;
+        members.push(hop.begin(b, own, [1, width])?);
+    }
+    let mut torus = Torus { b, hop, tile };
+    let pieces = plan.sums(width.div_ceil(tile), &members, &mut torus)?;
+    pieces.ok_or_else(|| parameters.bad("dims", &format!("the extents of {n} chips")).into())
+}
+
+/// The chips of a torus on their way through a plan.
+struct Torus<'b> {
+    b: &'b mut Builder,
+    hop: Hop,
+    tile: usize,
+}
+
+impl Steps<ValueId> for Torus<'_> {
+    type Error = ShapeError;
+
+    fn cut(&mut self, value: &ValueId, tiles: Range<usize>) -> Result<ValueId, ShapeError> {
+        let width = self.b.shape(*value).dims()[1];
+        let [from, to] = [tiles.start, tiles.end].map(|end| (end * self.tile).min(width));
+        self.b.op(Op::Slice { start: vec![0, from], limit: vec![1, to], stride: vec![1, 1] }, &[*value])
+    }
+
+    fn add(&mut self, ring: Ring, arrived: ValueId, own: ValueId) -> Result<ValueId, ShapeError> {
+        match self.hop {
+            Hop::In(_) if ring.is_known => self.b.planned_exchange(ring.number, arrived, own),
+            hop => hop.add(self.b, ring.number, arrived, own),
+        }
     }
 }
 

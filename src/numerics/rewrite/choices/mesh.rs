@@ -34,7 +34,7 @@ impl Maker<'_> {
     fn terms(&self, id: ValueId) -> Option<(Fusion, DType, Vec<ValueId>)> {
         let entry = self.program.entry();
         let fusion = entry.instructions[id].fusion?;
-        let Fusion::Exchange { carries, .. } = fusion else { return None };
+        let Fusion::Exchange { carries, is_planned: false, .. } = fusion else { return None };
         let is_step = |id: ValueId| {
             let Instruction { op, fusion: own, .. } = &entry.instructions[id];
             *op == Op::Binary(Binary::Add) && *own == Some(fusion)

@@ -1,0 +1,291 @@
+//! The plan of a collective in a compiled TPU file: which parts of the data are added along which rings of the torus.
+
+use std::fmt::{self, Display, Formatter};
+use std::ops::Range;
+
+/// The plan of an all-reduce or reduce-scatter, from `collective_algorithm_config` (FACTS 6.2).
+///
+/// The data is cut into one part a color. A color takes the dims of the torus one after the other (its phases), and in each
+/// adds up along rings: a ring of n devices cuts what it has into n shards, and shard s comes together on device s of the ring.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CollectivePlan {
+    /// The compiler's name of the code that it emits: `RotatedPincerEmitter`.
+    pub emitter: String,
+    /// The compiler's name of the order of exchanges: `UniDirectionNDRingStrategy`.
+    pub strategy: String,
+    /// The phases of each color, in their order; each color takes all devices of a group.
+    pub colors: Vec<Vec<Phase>>,
+}
+
+/// One phase of a color.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Phase {
+    /// The dim of the torus: 0 is y, 1 is x, 2 is z; `None` for one ring over all devices of the group.
+    pub dim: Option<usize>,
+    /// Devices in a ring.
+    pub ring: usize,
+}
+
+/// A ring in which an addition takes place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ring {
+    /// Its number, among the rings of one collective.
+    pub number: usize,
+    /// Whether its order of additions is known.
+    pub is_known: bool,
+}
+
+/// The steps of a collective, on what a device has of the data: its tiles, in the order of memory.
+pub trait Steps<V> {
+    /// The reason why a step cannot be taken.
+    type Error;
+
+    /// Some of the tiles that a value holds, counted from its own first one.
+    ///
+    /// # Errors
+    /// If the step cannot be taken.
+    fn cut(&mut self, value: &V, tiles: Range<usize>) -> Result<V, Self::Error>;
+
+    /// The sum of two values in a ring: what arrives, and what the device has.
+    ///
+    /// # Errors
+    /// If the step cannot be taken.
+    fn add(&mut self, ring: Ring, arrived: V, own: V) -> Result<V, Self::Error>;
+}
+
+/// The direction in which a ring hands on partial sums.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// From both sides at once, half of the ring each: a pincer.
+    Both,
+    /// From each device to the next.
+    Up,
+    /// From each device to the one before.
+    Down,
+}
+
+/// The axes of a group's devices: a dim of the torus, or the cores of a chip, with its extent.
+type Axes = Vec<(Option<usize>, usize)>;
+
+impl CollectivePlan {
+    /// The plan of a strategy on a torus of these extents (y, x, z), as the dumps have it (FACTS 6.2); `None` for a strategy
+    /// that is not known, and for extents that it does not take.
+    pub fn of(strategy: &str, extents: &[usize]) -> Option<CollectivePlan> {
+        let devices = extents.iter().product();
+        let one = vec![Phase { dim: None, ring: devices }];
+        let colors = match (strategy, extents.len()) {
+            ("StrategyRing", _) => vec![one],
+            ("UniDirection1DRingStrategy", _) => vec![one; 2],
+            ("StrategyND" | "UniDirectionNDRingStrategy", dims @ (2 | 3)) => {
+                let color = |first: usize| {
+                    let dims = (0..dims).map(|step| (first + step) % dims);
+                    dims.map(|dim| Phase { dim: Some(dim), ring: extents[dim] }).collect()
+                };
+                let both = if strategy == "StrategyND" { dims } else { 2 * dims };
+                (0..both).map(color).collect()
+            }
+            _ => return None,
+        };
+        let (emitter, strategy) = ("RotatedPincerEmitter".to_string(), strategy.to_string());
+        (devices > 0).then_some(CollectivePlan { emitter, strategy, colors })
+    }
+
+    /// The devices of a group, if all colors take equally many and each dim once.
+    pub fn devices(&self) -> Option<usize> {
+        let devices = |color: &Vec<Phase>| color.iter().try_fold(1usize, |n, phase| n.checked_mul(phase.ring));
+        let first = devices(self.colors.first()?)?;
+        let has_dims_once = |color: &Vec<Phase>| {
+            let dims = color.iter().enumerate();
+            dims.clone().all(|(at, phase)| color[..at].iter().all(|before| before.dim != phase.dim))
+        };
+        let fits = |color: &Vec<Phase>| !color.is_empty() && devices(color) == Some(first) && has_dims_once(color);
+        (first > 0 && self.colors.iter().all(fits)).then_some(first)
+    }
+
+    /// Whether a ring of so many devices adds in an order that published results pin: two numbers commute, and rings of four
+    /// chips were read off a v4 pod (FACTS 6.2).
+    fn is_known(&self, ring: usize) -> bool {
+        let is_pincer = self.strategy == "StrategyND" && self.emitter == "RotatedPincerEmitter";
+        ring <= 2 || ring == 4 && is_pincer && self.axes().iter().all(|(dim, _)| dim.is_some())
+    }
+
+    /// Whether the order in all of its rings is known.
+    pub fn is_pinned(&self) -> bool {
+        self.colors.iter().flatten().all(|phase| self.is_known(phase.ring))
+    }
+
+    fn way(&self, color: usize) -> Way {
+        match self.strategy.starts_with("UniDirection") {
+            true if color < self.colors.len().div_ceil(2) => Way::Up,
+            true => Way::Down,
+            false => Way::Both,
+        }
+    }
+
+    /// The two arms of a ring of `n`, at whose end lies device `shard`: devices in the order in which they are added.
+    fn arms(&self, color: usize, n: usize, shard: usize) -> [Vec<usize>; 2] {
+        let at = |steps: usize| (shard + steps) % n;
+        match self.way(color) {
+            Way::Up => [(1..=n).map(at).collect(), Vec::new()],
+            Way::Down => [(0..n).rev().map(at).collect(), Vec::new()],
+            Way::Both => {
+                let near = n.div_ceil(2);
+                [(0..near).rev().map(at).collect(), (near..n).map(at).collect()]
+            }
+        }
+    }
+
+    /// The axes of a group's devices, the slowest first, as JAX lays one axis of a mesh over a torus: x, y, z, core.
+    fn axes(&self) -> Axes {
+        // Where a chip has cores, each color's first ring has them, beside the chips along its dim.
+        let phases = || self.colors.iter().flatten();
+        let extent = |dim: usize| phases().filter(|phase| phase.dim == Some(dim)).map(|phase| phase.ring).min();
+        let mut axes: Axes = [1, 0, 2].into_iter().filter_map(|dim| Some((Some(dim), extent(dim)?))).collect();
+        let devices = self.devices().unwrap_or_default();
+        let chips: usize = axes.iter().map(|(_, extent)| extent).product();
+        if axes.is_empty() || chips == 0 || chips != devices {
+            axes.push((None, if axes.is_empty() { devices } else { devices / chips.max(1) }));
+        }
+        axes
+    }
+
+    /// The sums of what a group's devices have of so many tiles, piece by piece in the order of memory; `None` where the devices
+    /// are not as many as the plan's. Each color takes an equal share of the tiles, and each of its rings cuts what it has into
+    /// equal shards; where that does not come out even, the last ones are short (a modelling choice).
+    ///
+    /// # Errors
+    /// As the steps.
+    pub fn sums<V: Clone, S: Steps<V>>(
+        &self,
+        tiles: usize,
+        members: &[V],
+        steps: &mut S,
+    ) -> Result<Option<Vec<V>>, S::Error> {
+        if self.devices() != Some(members.len()) {
+            return Ok(None);
+        }
+        let mut sum = Sum { plan: self, steps, rings: 0, pieces: Vec::new() };
+        for (color, share) in shares(tiles.max(1), self.colors.len()).into_iter().enumerate() {
+            let own = sum.cut(members, tiles.max(1), share.clone())?;
+            sum.phases(color, 0, own, self.axes(), share.len())?;
+        }
+        Ok(Some(sum.pieces))
+    }
+}
+
+/// A collective on its way.
+struct Sum<'p, V, S> {
+    plan: &'p CollectivePlan,
+    steps: &'p mut S,
+    rings: usize,
+    pieces: Vec<V>,
+}
+
+impl<V: Clone, S: Steps<V>> Sum<'_, V, S> {
+    /// Some of the tiles of values of so many.
+    fn cut(&mut self, values: &[V], tiles: usize, share: Range<usize>) -> Result<Vec<V>, S::Error> {
+        if share == (0..tiles) {
+            return Ok(values.to_vec());
+        }
+        values.iter().map(|value| self.steps.cut(value, share.clone())).collect()
+    }
+
+    /// The phases of a color from this one on, of values of so many tiles that stand along these axes.
+    fn phases(&mut self, color: usize, at: usize, values: Vec<V>, axes: Axes, tiles: usize) -> Result<(), S::Error> {
+        let phases = &self.plan.colors[color][at..];
+        let Some(phase) = phases.first() else {
+            self.pieces.extend(values);
+            return Ok(());
+        };
+        // The ring's own axes go last: its members then stand side by side.
+        let is_own = |(dim, _): &(Option<usize>, usize)| *dim == phase.dim || dim.is_none();
+        let values = with_last(&values, &axes, is_own);
+        let left: Axes = axes.into_iter().filter(|axis| !is_own(axis)).collect();
+        // Two numbers commute: rings of two add all of their shards alike.
+        let shards = if phases.iter().all(|phase| phase.ring <= 2) { 1 } else { phase.ring };
+        for (shard, share) in shares(tiles, shards).into_iter().enumerate() {
+            let own = self.cut(&values, tiles, share.clone())?;
+            let sums =
+                own.chunks(phase.ring).map(|members| self.ring(color, members, shard)).collect::<Result<_, _>>()?;
+            self.phases(color, at + 1, sums, left.clone(), share.len())?;
+        }
+        Ok(())
+    }
+
+    /// The sum over a ring, at whose end lies device `shard`.
+    fn ring(&mut self, color: usize, members: &[V], shard: usize) -> Result<V, S::Error> {
+        let ring = Ring { number: self.rings, is_known: self.plan.is_known(members.len()) };
+        self.rings += 1;
+        let [near, far] = self.plan.arms(color, members.len(), shard);
+        let mut sum = self.arm(ring, members, &near)?;
+        if !far.is_empty() {
+            let far = self.arm(ring, members, &far)?;
+            sum = self.steps.add(ring, sum, far)?;
+        }
+        Ok(sum)
+    }
+
+    /// The sum over an arm of a ring, of one device or more.
+    fn arm(&mut self, ring: Ring, members: &[V], arm: &[usize]) -> Result<V, S::Error> {
+        let mut sum = members[arm[0]].clone();
+        for device in &arm[1..] {
+            sum = self.steps.add(ring, sum, members[*device].clone())?;
+        }
+        Ok(sum)
+    }
+}
+
+/// Equal shares of so many tiles, those without any left out.
+fn shares(tiles: usize, shares: usize) -> Vec<Range<usize>> {
+    let size = tiles.div_ceil(shares.max(1)).max(1);
+    let end = |share: usize| (share * size).min(tiles);
+    (0..shares).map(|share| end(share)..end(share + 1)).filter(|share| !share.is_empty()).collect()
+}
+
+/// Values of an array of these axes, with some of the axes behind the others.
+fn with_last<V: Clone>(values: &[V], axes: &Axes, is_last: impl Fn(&(Option<usize>, usize)) -> bool) -> Vec<V> {
+    let order: Vec<usize> =
+        [false, true].iter().flat_map(|last| (0..axes.len()).filter(|at| is_last(&axes[*at]) == *last)).collect();
+    let step = |axis: usize| axes[axis + 1..].iter().map(|(_, extent)| extent).product::<usize>();
+    let place = |place: usize| {
+        let mut rest = place;
+        let digit = |axis: &usize| {
+            let digit = rest % axes[*axis].1;
+            rest /= axes[*axis].1;
+            digit * step(*axis)
+        };
+        order.iter().rev().map(digit).sum::<usize>()
+    };
+    (0..values.len()).filter_map(|at| values.get(place(at)).cloned()).collect()
+}
+
+impl Display for CollectivePlan {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} by {}", self.strategy, self.emitter)?;
+        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let phases = self.colors.iter().map(Vec::len).max().unwrap_or_default();
+        write!(f, ", {}, {}", count(self.colors.len(), "color"), count(phases, "phase"))?;
+        let mut told: Vec<&Vec<Phase>> = Vec::new();
+        for phases in &self.colors {
+            if told.contains(&phases) {
+                continue;
+            }
+            told.push(phases);
+            let own = self.colors.iter().enumerate().filter(|(_, other)| *other == phases);
+            let own: Vec<String> = own.map(|(color, _)| color.to_string()).collect();
+            let steps: Vec<String> = phases.iter().map(Phase::to_string).collect();
+            let colors = if own.len() == 1 { "color" } else { "colors" };
+            write!(f, "; {colors} {}: {}", own.join(", "), steps.join(", then "))?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Phase {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.dim {
+            Some(dim) => write!(f, "dim {dim} in rings of {}", self.ring),
+            None => write!(f, "all in a ring of {}", self.ring),
+        }
+    }
+}
