@@ -6,7 +6,7 @@ use crate::analysis::{Analysis, Precision, Reducer, is_cumulative, is_of_integer
 use crate::ir::{Binary, Class, DotPlan, Fusion, Instruction, Op, Unary, ValueId};
 use crate::machine::mxu::Intake;
 use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
-use crate::machine::{Mode, PRECISIONS, Prepared, SumSite, conversion_steps, divisor_of};
+use crate::machine::{DotSite, Mode, PRECISIONS, Prepared, SumSite, VectorDots, conversion_steps, divisor_of};
 use crate::num::{BF16, Format};
 use crate::oracle::{Additions, Latitude, Reciprocal, Rounding};
 use crate::rewrite::{Choices, Freedom, Point};
@@ -77,11 +77,10 @@ struct Others {
 impl Others {
     fn new(mode: &Mode) -> Others {
         let one = std::slice::from_ref(mode.precision);
-        Others {
-            dots: mode.others(PRECISIONS, &["acc", "split", "dsr", "reduce"]),
-            sums: mode.others(one, &["narrow", "reduce", "scan"]),
-            functions: mode.others(one, &["exp"]),
-        }
+        // A chip's compiler gives each dot to one of the two units that the other values name.
+        let mut dots = mode.others(PRECISIONS, &["acc", "split", "dsr", "reduce"]);
+        dots.retain(|mode| mode.choices.dsr != VectorDots::Compiler);
+        Others { dots, sums: mode.others(one, &["narrow", "reduce", "scan"]), functions: mode.others(one, &["exp"]) }
     }
 
     fn of(&self, op: &Op) -> &[Mode] {
@@ -358,14 +357,14 @@ impl Maker<'_> {
 
     fn dot(&self, id: ValueId, dtype: DType) -> Latitude {
         let instruction = self.instruction(id);
-        let Op::Dot { dims, precision } = &instruction.op else { return Latitude::Unknown };
+        let Op::Dot { dims, .. } = &instruction.op else { return Latitude::Unknown };
         let shapes = [0, 1].map(|at| &self.instruction(instruction.operands[at]).shape);
         let plan = DotPlan::new(dims, shapes[0].dims(), shapes[1].dims());
         let holds = |at: usize| self.widest.precisions()[instruction.operands[at]].first();
         let bf16_valued = [0, 1].iter().all(|at| holds(*at).is_some_and(|held| held.within(Precision::of(&BF16))));
         let dtypes = shapes.map(|shape| shape.dtype());
         let sizes = [plan.m, plan.k, plan.n];
-        let promise = self.mode.dot_promise(*precision, dtypes, sizes, bf16_valued, instruction.tiling.as_deref());
+        let promise = self.mode.dot_promise(&DotSite::of(instruction, dtypes, sizes), bf16_valued);
         let chain = if self.orders { promise.chain.max(promise.products) } else { promise.chain };
         let Some(gamma) = gamma(chain, promise.unit_roundoff) else { return Latitude::Unknown };
         let (floor, intake) = match promise.intake {
