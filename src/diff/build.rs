@@ -7,7 +7,8 @@ use crate::analysis::{
     find_sum_loops, with_code,
 };
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
-use crate::num::BF16;
+use crate::machine::DotSite;
+use crate::num::{BF16, F32};
 use crate::tensor::DType;
 
 use super::expression::{ExpressionId, Expressions, Head};
@@ -122,9 +123,14 @@ impl<'p, 'e> Builder<'p, 'e> {
         !std::ptr::eq(self.computation, self.analysis.program.entry())
     }
 
-    /// Whether an operation is a dot that takes its operands as bf16, whatever they are.
+    /// [`rule::takes_bf16`].
     pub fn takes_bf16(&self, instruction: &Instruction) -> bool {
-        self.habits.one_pass && rule::is_at_default(&instruction.op)
+        rule::takes_bf16(DotSite::within(self.computation, instruction), self.habits)
+    }
+
+    /// [`rule::is_on_vector_unit`].
+    fn is_on_vector_unit(&self, instruction: &Instruction) -> bool {
+        rule::is_on_vector_unit(DotSite::within(self.computation, instruction), self.habits)
     }
 
     fn value(&mut self, id: ValueId, instruction: &'p Instruction) -> Value {
@@ -182,6 +188,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             order: None,
             spread: Vec::new(),
             scalar: self.constants[id],
+            unit: None,
         };
         if self.habits.library {
             let by_library = matches!(instruction.fusion, Some(Fusion::Custom { .. }));
@@ -193,7 +200,12 @@ impl<'p, 'e> Builder<'p, 'e> {
                 value.form = Some("exponential of the library".to_string());
             }
         }
+        if value.form.as_deref() == Some(rule::MULTIPLY_AND_REDUCE) {
+            value.products = Some(Precision::of(&F32));
+        }
         value.expressions = self.express(instruction, &mut value);
+        let site = DotSite::within(self.computation, instruction);
+        value.unit = value.form.as_deref().and_then(|form| rule::unit(site, self.habits, form));
         if let (Role::Moves { from, .. }, [whole]) = (value.role, &value.expressions[..]) {
             let moved = &self.values[instruction.operands[from]];
             let (negated, of) = self.expressions.split_sign(*whole);
@@ -228,8 +240,13 @@ impl<'p, 'e> Builder<'p, 'e> {
     /// rounded once, where its operands are not split.
     fn form(&self, instruction: &Instruction, narrow_operands: bool) -> Option<String> {
         match (&instruction.op, self.is_product(instruction)) {
-            (Op::Dot { .. }, true) if narrow_operands || !self.habits.one_pass => {
+            (Op::Dot { .. }, true)
+                if narrow_operands || !self.habits.one_pass || self.is_on_vector_unit(instruction) =>
+            {
                 Some(Binary::Multiply.name().to_string())
+            }
+            (Op::Dot { .. }, false) if self.is_on_vector_unit(instruction) => {
+                Some(rule::MULTIPLY_AND_REDUCE.to_string())
             }
             (op, _) => rule::form(op, narrow_operands),
         }

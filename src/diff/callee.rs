@@ -5,7 +5,7 @@ use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId, Wi
 
 use super::build::Builder;
 use super::expression::{Combiner, ExpressionId, Head};
-use super::rule::{self, Role};
+use super::rule::{self, MULTIPLY_AND_REDUCE, Role};
 use super::vertex::Value;
 
 impl<'p, 'e> Builder<'p, 'e> {
@@ -44,7 +44,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                 (&mut value.form, by, self.expressions.get(self.expressions.without_sign(operands[0])))
                 && !self.is_scaled_sum(instruction.operands[0])
             {
-                *form = "multiply and reduce".to_string();
+                *form = MULTIPLY_AND_REDUCE.to_string();
                 value.products = Some(self.values[instruction.operands[0]].effective);
             }
             value.steps = vec![at_once];
@@ -57,7 +57,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                 value.steps = [&step.steps[..], &[at_once]].concat();
                 value.products = step.products;
                 if let (Some(form), Some(_)) = (&mut value.form, step.products) {
-                    *form = "multiply and reduce".to_string();
+                    *form = MULTIPLY_AND_REDUCE.to_string();
                 }
                 self.expressions.absorb(operands[0]);
                 let whole = self.expressions.apply(head, vec![x]);

@@ -21,7 +21,7 @@ use super::pairing::Pair;
 use super::plan_of_collective::find_plans;
 use super::reading::{self, Reader, Readings, Width, common_readings, readings};
 use super::results::{DiffError, same_results};
-use super::rule::Role;
+use super::rule::{Role, Unit};
 use super::sign;
 use super::undone::{Undone, find_undone};
 use super::upstream::reached;
@@ -29,11 +29,11 @@ use super::vertex::Value;
 
 /// What changed from one program to the other, as far as precision goes. Where a `chip` is given on which products are added
 /// before they are rounded ([`Chip::contracts`]), or for which a library computes fusions ([`Chip::library`]), it is told of
-/// where that changed.
+/// where that changed. It decides as well which unit computes a dot of a program as written.
 ///
 /// # Errors
 /// If they do not have the same results.
-pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Result<Difference, DiffError> {
+pub fn difference(before: &Import, after: &Import, chip: Option<&'static Chip>) -> Result<Difference, DiffError> {
     same_results(before, after)?;
     let pair = Pair::new(before, after, chip);
     let comparison = Comparison::new(&pair);
@@ -173,14 +173,17 @@ impl<'p, 'a> Comparison<'p, 'a> {
         // A dot does not round its products, so it matters whether what stands for it does; the reciprocal that stands
         // for a divisor may be rounded.
         let of_dots = [&before, &after].into_iter().flatten().any(|v| v.accumulation.is_some() && v.steps.is_empty());
+        let units = [&before, &after].map(|values| values.iter().filter_map(|v| v.unit).collect::<Vec<Unit>>());
+        let on_two_units = units[0].iter().any(|unit| !units[1].is_empty() && !units[1].contains(unit));
         let reciprocal = self.is_by_reciprocal(id);
         let in_full = |v: &Value| {
             let form = v.form.as_ref()?;
+            let unit = v.unit.filter(|_| on_two_units).map(|unit| format!(" on {}", unit.name())).unwrap_or_default();
             Some(match (v.products.filter(|_| of_dots), v.by) {
                 (None, None) if reciprocal && form == "multiply" => "multiply by the reciprocal".to_string(),
-                (Some(width), _) => format!("{form}, products in {width}"),
+                (Some(width), _) => format!("{form}{unit}, products in {width}"),
                 (None, Some(by)) => factors::step(form, by),
-                (None, None) => form.clone(),
+                (None, None) => format!("{form}{unit}"),
             })
         };
         if (of_dots || sides(&|v| v.form.clone()).is_some())

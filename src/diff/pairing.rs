@@ -27,14 +27,19 @@ impl<'a> Pair<'a> {
     /// AFTER is read from its parameters on: each value that BEFORE does not compute is taken for its counterpart, if
     /// it has one, before those that use it are read, so that these match by themselves. What has no counterpart at first
     /// may have one when others are matched: AFTER is read again as long as that matches more.
-    pub fn new(before: &'a Import, after: &'a Import, chip: Option<&Chip>) -> Pair<'a> {
+    pub fn new(before: &'a Import, after: &'a Import, chip: Option<&'static Chip>) -> Pair<'a> {
         let mut expressions = Expressions::default();
         let habits = Habits {
             contracts: chip.is_some_and(|chip| chip.contracts),
             one_pass: before.for_tpu || after.for_tpu,
             library: chip.is_some_and(|chip| chip.library.is_some()),
+            chip,
+            for_tpu: false,
         };
-        let (mut before, mut after) = (Graph::new(before, habits), Graph::new(after, habits));
+        let [mut before, mut after] = [before, after].map(|import| {
+            let for_tpu = import.is_compiled && import.for_tpu;
+            Graph::new(import, Habits { for_tpu, ..habits })
+        });
         before.read(&mut expressions, &mut |_, _, _| None);
         after.read(&mut expressions, &mut |_, _, _| None);
         let of_before = expressions_of(&before);

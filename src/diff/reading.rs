@@ -169,8 +169,10 @@ fn read(
     found: &mut Readings,
 ) {
     let picks = |id: ValueId| rule::picks(&graph.entry().instructions[id].op, &graph.analysis.regions);
-    let entering =
-        |id: ValueId| rule::entry_precision(&graph.entry().instructions[id], &graph.import.program, graph.habits, slot);
+    let entering = |id: ValueId| {
+        let (entry, program) = (graph.entry(), &graph.import.program);
+        rule::entry_precision(&entry.instructions[id], entry, program, graph.habits, slot)
+    };
     let through = |reader: ValueId, picks: bool, entering: Precision, found: &mut Readings| {
         let value = &graph.values[reader];
         // Rounding what was picked is picking among the rounded.

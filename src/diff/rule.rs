@@ -2,10 +2,11 @@
 
 use crate::analysis::{Analysis, Precision, Regions, rounds_to, steps_hold, target};
 use crate::ir::{self, Binary, Class, Computation, Instruction, Op, Program, Unary, ValueId, Window};
+use crate::machine::{self, Chip, DotSite};
 use crate::num::BF16;
 
 /// How the machine computes, as far as the text of a program leaves it open.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub(super) struct Habits {
     /// Whether the compiler adds products in fusions before they are rounded.
     pub contracts: bool,
@@ -13,6 +14,10 @@ pub(super) struct Habits {
     pub one_pass: bool,
     /// Whether a library computes some of the fusions.
     pub library: bool,
+    /// The chip that the programs run on, where that is known: it decides the unit of a dot as written.
+    pub chip: Option<&'static Chip>,
+    /// Whether the file itself is of a TPU's compiler.
+    pub for_tpu: bool,
 }
 
 /// What an operation is for the flow of values.
@@ -103,10 +108,16 @@ pub(super) fn holds(instruction: &Instruction, analysis: &Analysis) -> Precision
 
 /// How much of its operand in `slot` an operation sees, before it looks at anything: what the conversions of its region
 /// leave, and of a dot that takes bf16 these.
-pub(super) fn entry_precision(instruction: &Instruction, program: &Program, habits: Habits, slot: usize) -> Precision {
+pub(super) fn entry_precision(
+    instruction: &Instruction,
+    computation: &Computation,
+    program: &Program,
+    habits: Habits,
+    slot: usize,
+) -> Precision {
     let operands = instruction.operands.len();
     let regions = match &instruction.op {
-        op if habits.one_pass && is_at_default(op) => return Precision::of(&BF16),
+        _ if takes_bf16(DotSite::within(computation, instruction), habits) => return Precision::of(&BF16),
         Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } => vec![(*to_apply, operands / 2 + slot)],
         Op::Sort { to_apply, .. } => vec![(*to_apply, 2 * slot)],
         Op::While { condition, body } => vec![(*condition, slot), (*body, slot)],
@@ -124,7 +135,7 @@ pub(super) fn entry_precision(instruction: &Instruction, program: &Program, habi
 fn seen_of([id, place]: [ValueId; 2], region: &Computation, program: &Program, habits: Habits) -> Option<Precision> {
     let uses = |user: &Instruction| {
         let slots = (0..user.operands.len()).filter(|slot| user.operands[*slot] == id);
-        slots.map(|slot| entry_precision(user, program, habits, slot)).reduce(Precision::join)
+        slots.map(|slot| entry_precision(user, region, program, habits, slot)).reduce(Precision::join)
     };
     let seen = (id + 1..region.instructions.len()).filter_map(|at| {
         let user = &region.instructions[at];
@@ -149,10 +160,45 @@ fn seen_of([id, place]: [ValueId; 2], region: &Computation, program: &Program, h
     seen.reduce(Precision::join)
 }
 
-/// Whether an operation is a dot at default precision.
-pub(super) fn is_at_default(op: &Op) -> bool {
-    matches!(op, Op::Dot { precision, .. } if *precision == [ir::Precision::Default; 2])
+/// Whether a dot takes its operands as bf16, whatever they are: at default precision, on the matrix unit of a TPU. No dot does not.
+pub(super) fn takes_bf16(dot: Option<DotSite>, habits: Habits) -> bool {
+    let is_at_default = dot.is_some_and(|dot| dot.precision == [ir::Precision::Default; 2]);
+    habits.one_pass && is_at_default && !is_on_vector_unit(dot, habits)
 }
+
+/// Whether a dot is on the vector unit of the chip; where no chip is known, no dot is.
+pub(super) fn is_on_vector_unit(dot: Option<DotSite>, habits: Habits) -> bool {
+    let both = habits.chip.zip(dot);
+    both.is_some_and(|(chip, dot)| machine::is_on_vector_unit(chip, &dot))
+}
+
+/// The unit of a TPU that computes a dot or, as `form` says, a multiply and reduce; `None` where it is not known.
+pub(super) fn unit(dot: Option<DotSite>, habits: Habits, form: &str) -> Option<Unit> {
+    let is_vector = is_on_vector_unit(dot, habits) || dot.is_none() && habits.for_tpu && form == MULTIPLY_AND_REDUCE;
+    let has_matrix_unit = habits.chip.is_some_and(|chip| chip.matrix_unit);
+    let is_matrix = dot.is_some_and(|dot| dot.on_matrix_unit || has_matrix_unit);
+    is_vector.then_some(Unit::Vector).or(is_matrix.then_some(Unit::Matrix))
+}
+
+/// A unit of a TPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Vector,
+    Matrix,
+}
+
+impl Unit {
+    /// Its name in a line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Vector => "the vector unit",
+            Unit::Matrix => "the matrix unit",
+        }
+    }
+}
+
+/// The form of a sum of products, each of them rounded.
+pub(super) const MULTIPLY_AND_REDUCE: &str = "multiply and reduce";
 
 /// What an operation that rounds is called when it is compared with another that stands for the same value. `None` where
 /// nothing is rounded or another comparison tells.

@@ -4,7 +4,7 @@ use crate::analysis::Precision;
 
 use super::expression::ExpressionId;
 use super::factors::Scale;
-use super::rule::Role;
+use super::rule::{Role, Unit};
 
 /// A value.
 #[derive(Clone, Debug)]
@@ -55,6 +55,8 @@ pub(super) struct Value {
     pub spread: Vec<bool>,
     /// The one number that all its elements are, where that is known without running the program.
     pub scalar: Option<f64>,
+    /// [`rule::unit`](super::rule::unit).
+    pub unit: Option<Unit>,
 }
 
 impl Value {

@@ -4,6 +4,10 @@ use serde::Serialize;
 
 use crate::analysis::{Analysis, Precision, Reducer, accumulates_in};
 use crate::ir::{self, Binary, Op, ValueId};
+use crate::machine::{CHIPS, Chip, DotSite, is_on_vector_unit};
+use crate::tensor::DType;
+
+use super::finding::list;
 
 /// The accumulation of a sum, as far as the program says it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,6 +21,8 @@ pub struct Accumulation {
     /// The precision that a dot asks for its less precise operand, by its name in HLO text; `None` for other sums.
     #[serde(serialize_with = "by_name")]
     pub precision: Option<ir::Precision>,
+    /// How a TPU takes the f32 operands of a dot, in words; `None` for a dot of others and other sums.
+    pub operands: Option<String>,
     /// The tiling of a matmul in a compiled file, in words.
     pub tiling: Option<String>,
 }
@@ -51,5 +57,33 @@ pub fn accumulation(analysis: &Analysis, id: ValueId) -> Option<Accumulation> {
     };
     let rounded_to = Some(accumulated).filter(|to| !added.within(*to));
     let tiling = instruction.tiling.as_ref().map(|tiling| format!("{} ({tiling})", tiling.cut(terms)));
-    Some(Accumulation { dtype: added.to_string(), rounded_to, terms, precision, tiling })
+    let operands = DotSite::within(entry, instruction).and_then(|dot| operands(&dot));
+    Some(Accumulation { dtype: added.to_string(), rounded_to, terms, precision, operands, tiling })
+}
+
+/// How a TPU takes the f32 operands of a dot (FACTS 2.3): of a program as written that depends on its unit, and so on the chip.
+fn operands(dot: &DotSite) -> Option<String> {
+    if !dot.dtypes.contains(&Some(DType::F32)) {
+        return None;
+    }
+    let asked = dot.precision[0].max(dot.precision[1]);
+    let how = match asked {
+        ir::Precision::Default => "rounded to bf16 (1 pass)",
+        ir::Precision::High => "split into 2 bf16 parts (3 passes)",
+        ir::Precision::Highest => "split into 3 bf16 parts (6 passes)",
+    };
+    let tpus = CHIPS.iter().filter(|chip| chip.matrix_unit);
+    let (vector, matrix): (Vec<&Chip>, Vec<&Chip>) = tpus.partition(|chip| is_on_vector_unit(chip, dot));
+    let names = |chips: &[&Chip]| list(&chips.iter().map(|chip| chip.name).collect::<Vec<_>>());
+    let taken = match (&vector[..], &matrix[..]) {
+        _ if dot.on_matrix_unit => format!("the matrix unit takes its f32 operands {how}"),
+        ([], _) => format!("a TPU's matrix unit takes its f32 operands {how}"),
+        (_, []) => "a TPU's vector unit takes its f32 operands as they are".to_string(),
+        (vector, matrix) => format!(
+            "the matrix unit of {} takes its f32 operands {how}, the vector unit of {} as they are",
+            names(matrix),
+            names(vector)
+        ),
+    };
+    Some(format!("precision {}: {taken}", asked.name()))
 }

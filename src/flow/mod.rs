@@ -81,6 +81,8 @@ pub struct Counts {
     pub computing: usize,
     /// Conversions and `reduce-precision` that drop bits.
     pub roundings: usize,
+    /// Dots of a compiled file that round an operand to bf16, as the matrix unit takes it.
+    pub rounding_dots: usize,
     /// Computing or rounding values whose numbers all belong to a narrower format than their dtype.
     pub narrow_in_wide: usize,
     /// Values that readers see in different precisions, copies counted as one.
@@ -141,6 +143,7 @@ fn counts(values: &[Value], findings: &[Finding], elisions: &[Elision]) -> Count
         values: values.len(),
         computing: count(&Value::is_listed),
         roundings: count(&|v| v.rounds_to.is_some()),
+        rounding_dots: count(&|v| v.reads.iter().any(|read| read.rounded_by.as_ref() == Some(&v.name))),
         narrow_in_wide: count(&|v| (v.is_listed() || v.rounds_to.is_some()) && v.is_narrow_in_wide()),
         two_views: findings.iter().filter(|f| f.kind == FindingKind::TwoViews).count(),
         elidable: elidable.len(),

@@ -4,7 +4,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::analysis::{Analysis, Precision, target};
-use crate::ir::{Class, Op, Unary, ValueId};
+use crate::ir::{self, Class, Computation, Instruction, Op, Unary, ValueId};
+use crate::machine::DotSite;
+use crate::num::BF16;
 
 /// A reader of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,7 +29,7 @@ pub struct View {
     pub reader: Reader,
     /// The precision that the reader sees; `None` for integers.
     pub holds: Option<Precision>,
-    /// The conversion or `reduce-precision` on the way that last dropped bits.
+    /// The conversion or `reduce-precision` on the way that last dropped bits, or the dot that does so on a matrix unit.
     pub rounded_by: Option<ValueId>,
     /// All conversions and `reduce-precision` on the way.
     pub conversions: Vec<ValueId>,
@@ -45,6 +47,15 @@ pub fn is_passage(analysis: &Analysis, id: ValueId) -> bool {
             from_float && held[id].first().is_some()
         }
         ref op => op.class() == Class::Moves,
+    }
+}
+
+/// The format that an operation of a compiled file rounds its operands to before it computes: that of a dot in one pass (FACTS 2.3).
+fn taken_in(entry: &Computation, reading: &Instruction) -> Precision {
+    let is_in_one_pass = |dot: &DotSite| dot.on_matrix_unit && dot.precision == [ir::Precision::Default; 2];
+    match DotSite::within(entry, reading).filter(is_in_one_pass) {
+        Some(_) => Precision::of(&BF16),
+        None => Precision::UNLIMITED,
     }
 }
 
@@ -94,15 +105,13 @@ impl Walk<'_> {
         let mut seen = HashSet::new();
         let mut open = std::collections::VecDeque::from([start]);
         while let Some(step) = open.pop_front() {
-            let mut add = |reader: Reader| {
-                let Step { holds, rounded_by, conversions, .. } = &step;
-                if known.insert((reader, *holds, *rounded_by)) {
-                    let (holds, rounded_by, conversions) = (*holds, *rounded_by, conversions.clone());
-                    views.push(View { reader, holds, rounded_by, conversions });
+            let mut add = |reader: Reader, holds: Option<Precision>, rounded_by: Option<ValueId>| {
+                if known.insert((reader, holds, rounded_by)) {
+                    views.push(View { reader, holds, rounded_by, conversions: step.conversions.clone() });
                 }
             };
             for position in self.results.get(&step.id).into_iter().flatten() {
-                add(Reader::Result(*position));
+                add(Reader::Result(*position), step.holds, step.rounded_by);
             }
             let mut last = None;
             for user in &self.analysis.users()[step.id] {
@@ -117,9 +126,13 @@ impl Walk<'_> {
                 }
                 if !is_passage(self.analysis, *user) {
                     // What integers are used for says nothing about precision.
-                    if step.holds.is_some() {
+                    if let Some(holds) = step.holds {
                         let operands = reading.operands.iter().enumerate().filter(|(_, o)| **o == step.id);
-                        operands.for_each(|(operand, _)| add(Reader::Value { id: *user, operand }));
+                        let taken = holds.round_to(taken_in(entry, reading));
+                        let rounded_by = if taken == holds { step.rounded_by } else { Some(*user) };
+                        operands.for_each(|(operand, _)| {
+                            add(Reader::Value { id: *user, operand }, Some(taken), rounded_by);
+                        });
                     }
                     continue;
                 }

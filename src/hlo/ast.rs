@@ -157,6 +157,13 @@ impl Module {
         let tiled = |shape: &Shape| shape.layout().is_some_and(|layout| !layout.tiles.is_empty());
         self.computations.iter().flat_map(|c| &c.instructions).any(|i| tiled(&i.shape))
     }
+
+    /// Whether a TPU's compiler wrote it: it is compiled, and its arrays lie in tiles. XLA:CPU's files show layouts without tiles;
+    /// a compiled file that shows no layout is taken for a TPU's.
+    pub fn is_compiled_for_tpu(&self) -> bool {
+        let mut all = self.computations.iter().flat_map(|c| &c.instructions);
+        self.is_compiled() && (self.is_tiled() || all.all(|i| i.shape.layout().is_none()))
+    }
 }
 
 impl Shape {

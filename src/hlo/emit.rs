@@ -164,8 +164,10 @@ impl<'a> Emitter<'_, 'a> {
         self.body.instructions[id].settings = self.settings.clone();
         let written = self.instruction.shape.layout();
         self.body.instructions[id].minor = layout::minor_dim(self.shape(id).dims(), written);
-        if let (Some(tiling), Some(k)) = (&self.scope.tiling, self.body.products(id)) {
-            self.body.instructions[id].tiling = Some(Arc::new(tiling.of_k(k)));
+        if let Some(k) = self.body.products(id) {
+            // An `fft` is a dot here alone.
+            self.body.instructions[id].on_matrix_unit = self.lowering.for_tpu && self.instruction.opcode != "fft";
+            self.body.instructions[id].tiling = self.scope.tiling.as_ref().map(|tiling| Arc::new(tiling.of_k(k)));
         }
         Ok(id)
     }

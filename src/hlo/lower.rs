@@ -96,6 +96,7 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> 
         unknown,
         libraries,
         is_code: module.is_compiled() && !module.is_tiled(),
+        for_tpu: module.is_compiled_for_tpu(),
         rounds: excess::rounds_everywhere(module),
         settings: settings::Read::default(),
         collectives: Vec::new(),
@@ -228,6 +229,8 @@ pub(super) struct Lowering<'a> {
     pub libraries: bool,
     /// Whether instructions outside of fusions are code of their own: in what XLA:CPU has compiled.
     pub is_code: bool,
+    /// Whether a TPU's compiler wrote the file, which has left dots to the matrix unit alone.
+    pub for_tpu: bool,
     /// Whether it was compiled without excess precision, as far as it says.
     pub rounds: bool,
     /// Settings of instructions that the machine does not follow.

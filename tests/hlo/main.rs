@@ -24,6 +24,7 @@ mod suites;
 mod text;
 mod ties;
 mod unequal;
+mod units;
 mod weights;
 mod why;
 mod windows;

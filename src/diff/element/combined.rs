@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::analysis::{Precision, Reducer};
 use crate::ir::{self, Binary, ComputationId, DotDims, DotPlan, Window, movement};
+use crate::machine::DotSite;
 use crate::num::BF16;
 use crate::tensor::DType;
 
+use super::super::rule;
 use super::algebra::{Algebra, Element, Print, Way, absorb, print_of};
 use super::follow::{Abandoned, Elements, Followed, Follower, Site, holds};
 
@@ -216,7 +218,8 @@ impl Follower<'_> {
         };
         let (mut lhs, mut rhs) = (operand(0, &plan.lhs_transpose), operand(1, &plan.rhs_transpose));
         let bf16 = Precision::of(&BF16);
-        if self.takes_bf16(site.instruction) {
+        let dot = DotSite::between(site.instruction, [site.shapes[0], site.shapes[1]]);
+        if rule::takes_bf16(dot, self.habits) {
             for element in lhs.iter_mut().chain(&mut rhs).filter(|element| element.constant().is_none()) {
                 element.way = self.algebra.round(element.way, bf16);
             }
@@ -227,7 +230,8 @@ impl Follower<'_> {
         let float = site.is_float(0);
         let asked =
             if narrow { String::new() } else { format!(" at {{{},{}}}", precision[0].name(), precision[1].name()) };
-        let is_product = k == 1 && float && (narrow || !self.habits.one_pass);
+        let is_whole = narrow || !self.habits.one_pass || rule::is_on_vector_unit(dot, self.habits);
+        let is_product = k == 1 && float && is_whole;
         let name = match is_product {
             true => Binary::Multiply.name().to_string(),
             false => format!("dot of {k}{asked}"),

@@ -7,7 +7,7 @@ use crate::analysis::{Analysis, Precision, accumulates_in};
 use crate::ir::{Computation, ComputationId, Instruction, Op, Shape, ValueId, movement};
 use crate::tensor::DType;
 
-use super::super::rule::{Habits, is_at_default};
+use super::super::rule::Habits;
 use super::algebra::{Algebra, Element, Print, WHOLE, absorb, print_of};
 use super::element_room;
 use super::made::{Made, Record};
@@ -354,11 +354,6 @@ impl<'a> Follower<'a> {
     /// Whether the entry's own value adds a product that is not rounded before.
     pub fn is_fused(&self) -> bool {
         self.depth == 0 && (self.fused)(self.at)
-    }
-
-    /// Whether a dot takes its operands as bf16, whatever they are.
-    pub fn takes_bf16(&self, instruction: &Instruction) -> bool {
-        self.habits.one_pass && is_at_default(&instruction.op)
     }
 
     /// Whether all these numbers belong to a format.

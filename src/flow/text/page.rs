@@ -32,6 +32,9 @@ fn heading(out: &mut String, flow: &Flow) {
         plural(c.roundings, "conversion that drops bits", "conversions that drop bits"),
         plural(c.two_views, "value seen in several precisions", "values seen in several precisions"),
     ];
+    if c.rounding_dots > 0 {
+        counts.insert(2, plural(c.rounding_dots, "dot that rounds its operands", "dots that round their operands"));
+    }
     if !flow.modes.is_empty() {
         counts.push(plural(c.elidable, "rounding that a compiler may drop", "roundings that a compiler may drop"));
     }

@@ -40,16 +40,12 @@ fn sum(value: &Value) -> Option<String> {
     if !seen.is_empty() {
         text.push_str(&format!("; seen in {}", list(&seen.iter().map(String::as_str).collect::<Vec<_>>())));
     }
-    // FACTS 2.1: only f32 operands are split.
-    if let Some(precision) = accumulation.precision
-        && value.reads.iter().any(|r| r.holds.is_some_and(|h| h.name() == "f32"))
+    // Numbers of bf16 in f32 are taken whole.
+    let is_wide = |r: &Read| r.holds.is_some_and(|h| h.name() == "f32") || r.rounded_by.as_ref() == Some(&value.name);
+    if let Some(operands) = &accumulation.operands
+        && value.reads.iter().any(is_wide)
     {
-        let passes = match precision {
-            crate::ir::Precision::Default => "1 bf16 pass",
-            crate::ir::Precision::High => "3 bf16 passes",
-            crate::ir::Precision::Highest => "6 bf16 passes",
-        };
-        text.push_str(&format!("; precision {} (f32 operands on a TPU: {passes})", precision.name()));
+        text.push_str(&format!("; {operands}"));
     }
     if let Some(tiling) = &accumulation.tiling {
         text.push_str(&format!("; {tiling}"));

@@ -5,7 +5,7 @@
 use crate::analysis::{Analysis, Precision, Reducer, is_cumulative, is_of_integers, is_spread};
 use crate::ir::{Binary, Class, Fusion, Instruction, Op, Unary, ValueId};
 use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
-use crate::machine::{Mode, PRECISIONS, Prepared, SumSite, conversion_steps, divisor_of};
+use crate::machine::{DotSite, Mode, PRECISIONS, Prepared, SumSite, VectorDots, conversion_steps, divisor_of};
 use crate::num::{BF16, Format};
 use crate::oracle::{Additions, Latitude, Reciprocal, Rounding};
 use crate::rewrite::{Choices, Freedom, Point};
@@ -78,11 +78,10 @@ struct Others {
 impl Others {
     fn new(mode: &Mode) -> Others {
         let one = std::slice::from_ref(mode.precision);
-        Others {
-            dots: mode.others(PRECISIONS, &["acc", "split", "dsr", "reduce"]),
-            sums: mode.others(one, &["narrow", "reduce", "scan"]),
-            functions: mode.others(one, &["exp"]),
-        }
+        // A chip's compiler gives each dot to one of the two units that the other values name.
+        let mut dots = mode.others(PRECISIONS, &["acc", "split", "dsr", "reduce"]);
+        dots.retain(|mode| mode.choices.dsr != VectorDots::Compiler);
+        Others { dots, sums: mode.others(one, &["narrow", "reduce", "scan"]), functions: mode.others(one, &["exp"]) }
     }
 
     fn of(&self, op: &Op) -> &[Mode] {

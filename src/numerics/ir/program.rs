@@ -173,6 +173,8 @@ pub struct Instruction {
     pub fusion: Option<Fusion>,
     /// Its tiling in a compiled file, if it is a matmul.
     pub tiling: Option<Arc<Tiling>>,
+    /// Whether it is a dot that a TPU's compiler has left one: such a dot is on the matrix unit, whatever its shape (FACTS 2.3).
+    pub on_matrix_unit: bool,
     /// The library function that is computed in its place, on a machine that has the library.
     pub library: Option<Arc<LibraryFunction>>,
     /// The dim along which elements lie side by side, where the file says that it is another than the last one.
@@ -187,7 +189,7 @@ impl Instruction {
     pub fn new(name: impl Into<String>, op: Op, operands: Vec<ValueId>, shape: Shape) -> Instruction {
         let name = name.into();
         let (fusion, tiling, library, minor, settings) = (None, None, None, None, None);
-        Instruction { name, op, operands, shape, fusion, tiling, library, minor, settings }
+        Instruction { name, op, operands, shape, fusion, tiling, on_matrix_unit: false, library, minor, settings }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::ir::{Binary, Op, Program};
 use crate::tensor::DType;
 
 use super::chip::Chip;
+use super::dot_unit::DotSite;
 use super::mode::Mode;
 use super::refinement::Choices;
 use super::vector::StepRounding;
@@ -21,6 +22,7 @@ pub fn compute_alike(a: &Mode, b: &Mode, program: &Program) -> bool {
         && (!bounded || a.chip.eup == b.chip.eup)
         && a.precision == b.precision
         && others(a) == others(b)
+        && on_same_units(a, b, program)
         && (narrow(a) == narrow(b) || !sums_narrow(program))
 }
 
@@ -33,7 +35,6 @@ fn hardware(chip: &Chip) -> impl PartialEq + use<> {
         matrix_unit,
         mxu_block,
         accumulation: _,
-        dot_strength_reduction: _,
         has_f64,
         flush,
         divide,
@@ -50,6 +51,14 @@ fn hardware(chip: &Chip) -> impl PartialEq + use<> {
         partial_reduce,
     } = *chip;
     (matrix_unit, mxu_block, has_f64, flush, divide, zero_tie, contracts, library, ties, partial_reduce)
+}
+
+/// Whether both compute each dot of the program on the same unit, in as many passes.
+fn on_same_units(a: &Mode, b: &Mode, program: &Program) -> bool {
+    program.computations.iter().all(|computation| {
+        let mut sites = computation.instructions.iter().filter_map(|i| DotSite::within(computation, i));
+        sites.all(|site| a.dot(&site) == b.dot(&site))
+    })
 }
 
 /// Whether a sum of bf16 or f16 stands in the program.
@@ -70,7 +79,7 @@ fn sums_narrow(program: &Program) -> bool {
 #[cfg(test)]
 mod tests {
     use super::compute_alike;
-    use crate::ir::{Binary, Builder, Program};
+    use crate::ir::{Binary, Builder, Precision, Program};
     use crate::machine::Mode;
     use crate::tensor::DType;
 
@@ -94,5 +103,22 @@ mod tests {
         assert!(!alike("v5e/default/off", "v5e/default/off+reduce=chain", DType::F32));
         assert!(!alike("v5e/default/off", "v5e/default/off+narrow=bf16", DType::BF16));
         assert!(alike("v5e/default/off", "v5e/default/off+narrow=bf16", DType::F32));
+        assert!(alike("v6e/default/off", "tpu7x/default/off", DType::F32));
+    }
+
+    /// A row and a matrix meet on the vector unit on v6e and on the matrix unit on tpu7x; two matrices on the same one.
+    #[test]
+    fn modes_that_compute_a_dot_on_other_units_are_not_alike() {
+        let alike = |rows: usize| {
+            let mut b = Builder::new("dot");
+            let x = b.parameter("x", DType::F32, &[rows, 4]).unwrap();
+            let w = b.parameter("w", DType::F32, &[4, 8]).unwrap();
+            let y = b.matmul(x, w, Precision::Default).unwrap();
+            let program = b.finish(&[("y", y)]).unwrap();
+            let [a, b] = ["v6e/default/off", "tpu7x/default/off"].map(|mode| mode.parse::<Mode>().unwrap());
+            compute_alike(&a, &b, &program)
+        };
+        assert!(!alike(1));
+        assert!(alike(2));
     }
 }

@@ -17,8 +17,6 @@ pub struct Chip {
     pub mxu_block: usize,
     /// How a pass of the matrix unit sums its products.
     pub accumulation: Accumulation,
-    /// Whether dots with an operand of one row or column become multiply and reduce in f32 (FACTS 2.3).
-    pub dot_strength_reduction: bool,
     /// Whether it computes in f64; the compiler of a chip without it works with pairs of f32 (FACTS 9.3).
     pub has_f64: bool,
     /// Whether arithmetic flushes subnormals, on the way in and out (FACTS 3.4).
@@ -103,7 +101,6 @@ const TPU: Chip = Chip {
     matrix_unit: true,
     mxu_block: 128,
     accumulation: Accumulation::Block,
-    dot_strength_reduction: true,
     has_f64: false,
     flush: true,
     divide: Divide::ByReciprocal,
@@ -162,7 +159,6 @@ static CPU: Chip = Chip {
     matrix_unit: false,
     mxu_block: usize::MAX,
     accumulation: Accumulation::Chain,
-    dot_strength_reduction: false,
     has_f64: true,
     flush: false,
     divide: Divide::Exact,

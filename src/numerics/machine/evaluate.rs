@@ -4,14 +4,15 @@ use std::time::Instant;
 
 use crate::analysis::{self, Inner, World};
 use crate::ir::{
-    Binary, Compare, CompareOrder, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Precision, Program, Shape,
+    Binary, Compare, CompareOrder, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Program, Shape,
     TRIP_BOUND, Unary, ValueId,
 };
 use crate::tensor::{DType, Tensor};
 
 use super::dot_sum::DotSum;
+use super::dot_unit::{DotSite, DotUnit};
 use super::eval_error::{EvalError, refuse};
-use super::mode::{DotUnit, Mode};
+use super::mode::Mode;
 use super::multiply_reduce::{self, Right};
 use super::prepared::{Frame, Habits, Prepared};
 use super::value::{Operand, Value};
@@ -227,7 +228,7 @@ impl<'p> Machine<'p> {
             Op::PartialReduce(attributes) => {
                 rank::partial_reduce(self, instruction, attributes, &written_out(operands), shapes[0])?
             }
-            Op::Dot { dims, precision } => self.dot(instruction, dims, *precision, &written_out(operands), shapes)?,
+            Op::Dot { dims, .. } => self.dot(instruction, dims, &written_out(operands), shapes)?,
             Op::Tuple => Value::Tuple(written_out(operands)),
             Op::GetTupleElement(index) => one(operands).into_parts().swap_remove(*index),
             Op::Opaque(opaque) => return Err(refuse(instruction, format!("{} has no meaning here", opaque.name))),
@@ -352,14 +353,14 @@ impl<'p> Machine<'p> {
         &self,
         instruction: &Instruction,
         numbers: &DotDims,
-        precision: [Precision; 2],
         operands: &[Value],
         shapes: &[&Shape],
     ) -> Result<Value, EvalError> {
         let plan = DotPlan::new(numbers, shapes[0].dims(), shapes[1].dims());
         let dtype = instruction.shape.element_type();
         let (m, k, n) = (plan.m, plan.k, plan.n);
-        let unit = self.mode.dot(precision, [shapes[0].dtype(), shapes[1].dtype()], [m, n]);
+        let dtypes = [shapes[0].dtype(), shapes[1].dtype()];
+        let unit = self.mode.dot(&DotSite::of(instruction, dtypes, [m, k, n]));
         let lhs = arrange::reorder(&operands[0], shapes[0].dims(), plan.lhs_transpose.as_ref());
         // The vector unit's products are taken row by row as well.
         let in_rows = unit == DotUnit::Vector
@@ -386,7 +387,7 @@ impl<'p> Machine<'p> {
             return Err(refuse(instruction, "a dot of narrower floats gives no f64"));
         }
         let matrix = self.mode.matrix_unit_for(instruction.tiling.as_deref());
-        let sum = DotSum::new(self.mode, instruction, [shapes[0].dtype(), shapes[1].dtype()], &plan);
+        let sum = DotSum::new(self.mode, instruction, dtypes, &plan);
         let mut out = vec![0.0; plan.batch * m * n];
         for at in 0..plan.batch {
             let a = &lhs.f32s()[at * m * k..(at + 1) * m * k];

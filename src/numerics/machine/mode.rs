@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
-use crate::ir::{Precision, Tiling};
+use crate::ir::Tiling;
 use crate::name::hint;
 use crate::rewrite::{POLICIES, Policy, find_policy};
 use crate::tensor::DType;
@@ -194,26 +194,6 @@ impl Mode {
         modes
     }
 
-    /// What computes a dot `[m,k] x [k,n]` of operands of these types that asks for `precision`, one an operand.
-    pub fn dot(&self, precision: [Precision; 2], dtypes: [Option<DType>; 2], [m, n]: [usize; 2]) -> DotUnit {
-        if dtypes == [Some(DType::F64); 2] {
-            DotUnit::Double
-        } else if self.choices.dsr && (m == 1 || n == 1) {
-            DotUnit::Vector
-        } else if !self.chip.matrix_unit || self.precision.overrides {
-            DotUnit::Matrix(Passes::F32)
-        } else if !dtypes.contains(&Some(DType::F32)) {
-            // Operands of a narrower type enter the matrix unit as they are.
-            DotUnit::Matrix(Passes::Exact)
-        } else {
-            DotUnit::Matrix(match precision[0].max(precision[1]) {
-                Precision::Default => self.precision.passes,
-                Precision::High => Passes::Three,
-                Precision::Highest => Passes::Six,
-            })
-        }
-    }
-
     /// The steps of a sum in this type: f32, or as the mode says for a bf16 sum, and for an f16 sum alike; narrower
     /// types accumulate in f32.
     pub fn step_of(&self, dtype: DType) -> StepRounding {
@@ -248,17 +228,6 @@ impl Mode {
             k_block: None,
         }
     }
-}
-
-/// What computes a dot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DotUnit {
-    /// f64, one addition after the other.
-    Double,
-    /// The vector unit: f32 products, then a sum in its own order (dot strength reduction, FACTS 2.3).
-    Vector,
-    /// The matrix unit, in so many passes; on a chip without one, f32 products summed in its order.
-    Matrix(Passes),
 }
 
 impl FromStr for Mode {

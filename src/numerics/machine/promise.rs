@@ -1,27 +1,21 @@
 //! Promises of dots and sums, wherever a mode computes them.
 
 use crate::analysis::{Contractions, SumLoop};
-use crate::ir::{ComputationId, Fusion, Precision, Tiling, ValueId};
+use crate::ir::{ComputationId, Fusion, ValueId};
 use crate::num::{F32, F64};
 use crate::tensor::DType;
 
-use super::mode::{DotUnit, Mode};
+use super::dot_unit::{DotSite, DotUnit};
+use super::mode::Mode;
 use super::mxu::{DotPromise, Intake, Passes};
 use super::prepared::Prepared;
 use super::sum::{SumPromise, SumSite};
 use super::summation::{Summation, Terms};
 
 impl Mode {
-    /// The promise of a dot `[m,k] x [k,n]` of operands of these types, on the unit that computes it. `bf16_valued`
-    /// says that operands hold nothing but numbers of bf16; `tiling` is the dot's own plan.
-    pub fn dot_promise(
-        &self,
-        precision: [Precision; 2],
-        dtypes: [Option<DType>; 2],
-        [m, k, n]: [usize; 3],
-        bf16_valued: bool,
-        tiling: Option<&Tiling>,
-    ) -> DotPromise {
+    /// The promise of a dot on the unit that computes it. `bf16_valued` says that operands hold nothing but numbers of bf16.
+    pub fn dot_promise(&self, dot: &DotSite, bf16_valued: bool) -> DotPromise {
+        let [_, k, _] = dot.sizes;
         let plain = |unit_roundoff: f64, chain: u64, lost: f64, floor: f64| DotPromise {
             split: 0.0,
             spread: 0.0,
@@ -34,7 +28,7 @@ impl Mode {
             lost: lost * k as f64,
             intake: Intake::Flushed(floor),
         };
-        match self.dot(precision, dtypes, [m, n]) {
+        match self.dot(dot) {
             DotUnit::Double => plain(F64.unit_roundoff(), k.saturating_sub(1) as u64, F64.min_subnormal(), 0.0),
             DotUnit::Vector => {
                 let floor = self.vector_unit().floor(DType::F32);
@@ -42,7 +36,8 @@ impl Mode {
                 plain(F32.unit_roundoff(), chain, floor.max(F32.min_subnormal()), floor)
             }
             DotUnit::Matrix(passes) => {
-                let promise = self.matrix_unit_for(tiling).promise(passes, bf16_valued || passes == Passes::Exact, k);
+                let promise =
+                    self.matrix_unit_for(dot.tiling).promise(passes, bf16_valued || passes == Passes::Exact, k);
                 DotPromise { is_along_k: self.chip.matrix_unit, ..promise }
             }
         }
@@ -83,11 +78,12 @@ impl Prepared<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::Tiling;
     use crate::machine::vector::SumOrder;
 
     fn promise(mode: &str, sizes: [usize; 3]) -> DotPromise {
         let mode: Mode = mode.parse().unwrap();
-        mode.dot_promise([Precision::Default; 2], [Some(DType::F32); 2], sizes, false, None)
+        mode.dot_promise(&DotSite::as_written([Some(DType::F32); 2], sizes), false)
     }
 
     /// Counted by hand: what meets a product of the first block on its way.
@@ -128,8 +124,8 @@ mod tests {
         let tiled = |k_block: usize| {
             let mode: Mode = "v5e/default/off+acc=tiled".parse().unwrap();
             let tiling = Tiling::of_k_block(k_block);
-            let dtypes = [Some(DType::F32); 2];
-            mode.dot_promise([Precision::Default; 2], dtypes, [16, 1024, 16], false, Some(&tiling)).chain
+            let dot = DotSite::as_written([Some(DType::F32); 2], [16, 1024, 16]);
+            mode.dot_promise(&DotSite { tiling: Some(&tiling), ..dot }, false).chain
         };
         assert_eq!((tiled(512), tiled(64), tiled(2048)), (127 + 3 + 1, 63 + 15, 127 + 7));
         // With a vector operand the vector unit sums: one register of 8 x 128, sublanes, halving; windows of 32.

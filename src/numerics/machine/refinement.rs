@@ -2,6 +2,7 @@
 //! `+key=value` behind a mode.
 
 use super::chip::Chip;
+use super::dot_unit::VectorDots;
 use super::mxu::{Accumulation, Split};
 use super::select::{Binning, Fault};
 use super::vector::{ErrorModel, Estimate, ScanOrder, StepRounding, SumOrder};
@@ -14,8 +15,8 @@ pub struct Choices {
     pub acc: Accumulation,
     /// How f32 operands are split into bf16 parts.
     pub split: Split,
-    /// Whether dots with a vector operand become f32 multiply and reduce.
-    pub dsr: bool,
+    /// Which dots of a program as written become f32 multiply and reduce on the vector unit.
+    pub dsr: VectorDots,
     /// How functions err.
     pub exp: ErrorModel,
     /// Whose estimate XLA:CPU's rsqrt refines.
@@ -38,7 +39,7 @@ impl Choices {
         Choices {
             acc: chip.accumulation,
             split: Split::default(),
-            dsr: chip.dot_strength_reduction,
+            dsr: VectorDots::Compiler,
             exp: chip.functions,
             rsqrt: Estimate::Zen4,
             reduce: chip.sum,
@@ -87,16 +88,11 @@ macro_rules! row {
 pub static REFINEMENTS: &[RefinementRow] = &[
     row!(acc, Accumulation, "How a pass of the matrix unit sums its products (modelling choice, FACTS 2.4)."),
     row!(split, Split, "How f32 operands are split into bf16 parts (FACTS 2.3)."),
-    RefinementRow {
-        key: "dsr",
-        doc: "Dot strength reduction: a dot with an operand that has no non-contracting extent above 1 is f32 (FACTS 2.3).",
-        values: || vec![("on", "small dots become multiply and reduce"), ("off", "every dot uses the matrix unit")],
-        set: |choices, name| {
-            choices.dsr = name == "on";
-            matches!(name, "on" | "off")
-        },
-        get: |choices| if choices.dsr { "on" } else { "off" },
-    },
+    row!(
+        dsr,
+        VectorDots,
+        "Dots of a program as written that the vector unit takes, as multiply and reduce in f32 (FACTS 2.3)."
+    ),
     row!(
         exp,
         ErrorModel,

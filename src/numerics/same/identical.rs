@@ -20,12 +20,13 @@ pub fn are_identical(one: &Program, other: &Program) -> bool {
 /// Whether two instructions differ in their names alone. Another field of an instruction must be compared here: then this does
 /// not compile.
 fn is_same_operation(a: &Instruction, b: &Instruction) -> bool {
-    let Instruction { name: _, op, operands, shape, fusion, tiling, library, minor, settings } = a;
+    let Instruction { name: _, op, operands, shape, fusion, tiling, on_matrix_unit, library, minor, settings } = a;
     *op == b.op
         && *operands == b.operands
         && *shape == b.shape
         && *fusion == b.fusion
         && *tiling == b.tiling
+        && *on_matrix_unit == b.on_matrix_unit
         && *library == b.library
         && *minor == b.minor
         && *settings == b.settings
@@ -72,6 +73,10 @@ mod tests {
         assert!(!are_identical(&one, &fused));
         fused.computations[entry].instructions[2].fusion = None;
         fused.computations[entry].instructions[2].minor = Some(0);
+        assert!(!are_identical(&one, &fused));
+        fused.computations[entry].instructions[2].minor = None;
+        assert!(are_identical(&one, &fused));
+        fused.computations[entry].instructions[2].on_matrix_unit = true;
         assert!(!are_identical(&one, &fused));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::ir::{Class, Instruction, Op, Program, Setting, ValueId};
+use crate::ir::{Binary, Class, Instruction, Op, Program, Setting, ValueId};
 use crate::machine::{Mode, Sketch, Symbol, Traced};
 use crate::tensor::DType;
 
@@ -162,6 +162,16 @@ fn cause([a, b]: [&Instruction; 2], modes: &[Mode; 2]) -> String {
         _ => None,
     };
     if a.op.opcode() != b.op.opcode() {
+        // What a TPU's compiler has made of one dot in two files.
+        let unit = |one: &Instruction| match one.op {
+            Op::Dot { .. } => Some("a dot on the matrix unit"),
+            Op::Reduce { .. } => Some("a sum on the vector unit"),
+            Op::Binary(Binary::Multiply) => Some("products on the vector unit"),
+            _ => None,
+        };
+        if let (true, Some(one), Some(other)) = (a.on_matrix_unit || b.on_matrix_unit, unit(a), unit(b)) {
+            return format!("{one} against {other}");
+        }
         return match (rounds(a), rounds(b)) {
             (Some(cast), None) => format!("{cast} that the second program does not have"),
             (None, Some(cast)) => format!("{cast} that the first program does not have"),
@@ -185,7 +195,11 @@ fn cause([a, b]: [&Instruction; 2], modes: &[Mode; 2]) -> String {
         (Op::Dot { precision: p, .. }, Op::Dot { precision: q, .. }) => {
             let [one, other] = [a, b].map(|dot| dot.tiling.as_deref());
             let k = [one, other].map(|tiling| tiling.and_then(|tiling| tiling.k_block));
-            if p != q {
+            if a.on_matrix_unit != b.on_matrix_unit {
+                let [one, other] =
+                    [a, b].map(|dot| if dot.on_matrix_unit { "on the matrix unit" } else { "as written" });
+                format!("a dot {one} against one {other}")
+            } else if p != q {
                 format!("dot precision {} against {}", p[0].name(), q[0].name())
             } else if k[0] != k[1] {
                 let [one, other] = k.map(|k| k.map_or("not at all".to_string(), |k| format!("every {k}")));

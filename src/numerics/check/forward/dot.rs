@@ -1,6 +1,7 @@
 //! Dots.
 
-use crate::ir::{Computation, DotPlan, Instruction, Op, Shape, ValueId};
+use crate::ir::{Computation, DotPlan, Op, Shape, ValueId};
+use crate::machine::DotSite;
 use crate::machine::mxu::{DotPromise, Intake};
 use crate::num::BF16;
 use crate::tensor::DType;
@@ -43,8 +44,8 @@ impl Dot {
 impl Forward<'_> {
     /// The errors of a plain matmul.
     pub fn dot(&self, value: ValueId, operands: [&Value; 2], shapes: [&Shape; 2]) -> Result<Dot, Refusal> {
-        let Instruction { op: Op::Dot { dims, precision }, tiling, .. } = &self.program.entry().instructions[value]
-        else {
+        let instruction = &self.program.entry().instructions[value];
+        let Op::Dot { dims, .. } = &instruction.op else {
             return Err(Refusal("the value is no dot".to_string()));
         };
         let plan = DotPlan::new(dims, shapes[0].dims(), shapes[1].dims());
@@ -54,9 +55,9 @@ impl Forward<'_> {
         let sizes = [plan.m, plan.k, plan.n];
         let dtypes = shapes.map(|shape| shape.dtype());
         let entry = self.program.entry();
-        let ids = &entry.instructions[value].operands;
+        let ids = &instruction.operands;
         let whole = (0..2).all(|side| holds_bf16(entry, ids[side]) || bf16_valued(operands[side]));
-        let promise = self.mode.dot_promise(*precision, dtypes, sizes, whole, tiling.as_deref());
+        let promise = self.mode.dot_promise(&DotSite::of(instruction, dtypes, sizes), whole);
         let gamma = gamma(promise.chain, promise.products, promise.unit_roundoff)?;
         let bound = |scale: f64, propagated: Both| error(&promise, gamma, scale, propagated);
         let enter =

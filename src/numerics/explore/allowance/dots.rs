@@ -2,6 +2,7 @@
 
 use crate::analysis::Precision;
 use crate::ir::{DotPlan, Op, ValueId};
+use crate::machine::DotSite;
 use crate::machine::mxu::{DotPromise, Intake};
 use crate::num::{BF16, F32};
 use crate::oracle::{Additions, BLOCK, Latitude, ProductOrder, Rounding};
@@ -18,14 +19,14 @@ impl Maker<'_> {
     /// additions.
     pub(super) fn dot(&self, id: ValueId, dtype: DType) -> Latitude {
         let instruction = self.instruction(id);
-        let Op::Dot { dims, precision } = &instruction.op else { return Latitude::Unknown };
+        let Op::Dot { dims, .. } = &instruction.op else { return Latitude::Unknown };
         let shapes = [0, 1].map(|at| &self.instruction(instruction.operands[at]).shape);
         let plan = DotPlan::new(dims, shapes[0].dims(), shapes[1].dims());
         let holds = |at: usize| self.widest.precisions()[instruction.operands[at]].first();
         let bf16_valued = [0, 1].iter().all(|at| holds(*at).is_some_and(|held| held.within(Precision::of(&BF16))));
         let dtypes = shapes.map(|shape| shape.dtype());
         let sizes = [plan.m, plan.k, plan.n];
-        let promise = self.mode.dot_promise(*precision, dtypes, sizes, bf16_valued, instruction.tiling.as_deref());
+        let promise = self.mode.dot_promise(&DotSite::of(instruction, dtypes, sizes), bf16_valued);
         let Some(most) = gamma(promise.chain.max(promise.products), promise.unit_roundoff) else {
             return Latitude::Unknown;
         };

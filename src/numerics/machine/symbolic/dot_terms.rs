@@ -2,11 +2,11 @@
 
 use std::num::NonZeroUsize;
 
-use crate::ir::{Binary, DotDims, DotPlan, Precision, movement};
+use crate::ir::{Binary, DotDims, DotPlan, movement};
 use crate::tensor::DType;
 
 use super::super::dot_sum::DotSum;
-use super::super::mode::DotUnit;
+use super::super::dot_unit::{DotSite, DotUnit};
 use super::super::mxu::{Accumulation, Passes};
 use super::super::sum::{RowSum, SumSite};
 use super::super::vector::SumOrder;
@@ -18,7 +18,7 @@ use super::symbol::{Mixer, Number, Symbol};
 use super::symbol_key::{self as key, Key};
 use super::symbols::Symbols;
 
-pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims, precision: [Precision; 2]) -> Result<Symbols> {
+pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims) -> Result<Symbols> {
     let instruction = site.instruction;
     let plan = DotPlan::new(numbers, site.dims(0), site.dims(1));
     let (m, k, n) = (plan.m, plan.k, plan.n);
@@ -30,7 +30,7 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims, precision: [Precisio
     let (mut lhs, mut rhs) = (operand(0, &plan.lhs_transpose), operand(1, &plan.rhs_transpose));
     let dtype = instruction.shape.element_type();
     let dtypes = [site.shapes[0].dtype(), site.shapes[1].dtype()];
-    let summed = Summed::new(tracer, site, &plan, precision);
+    let summed = Summed::new(tracer, site, &plan);
     if summed.rounds_operands {
         lhs.iter_mut().chain(&mut rhs).for_each(|symbol| *symbol = round(*symbol, DType::BF16));
     }
@@ -79,7 +79,7 @@ struct Summed {
 }
 
 impl Summed {
-    fn new(tracer: &Tracer, site: &Site, plan: &DotPlan, precision: [Precision; 2]) -> Summed {
+    fn new(tracer: &Tracer, site: &Site, plan: &DotPlan) -> Summed {
         let machine = tracer.machine;
         let (m, k, n) = (plan.m, plan.k, plan.n);
         let dtypes = [site.shapes[0].dtype(), site.shapes[1].dtype()];
@@ -88,7 +88,7 @@ impl Summed {
             let mixer = Key::Dot(key::Dot::Integers(instruction.shape.element_type())).mixer();
             return Summed { mixer, order: None, commutes: true, rounds_operands: false, on_vector_unit: None };
         }
-        let unit = machine.mode.dot(precision, dtypes, [m, n]);
+        let unit = machine.mode.dot(&DotSite::of(instruction, dtypes, [m, k, n]));
         let mut matrix = machine.mode.matrix_unit_for(instruction.tiling.as_deref());
         // A cut or a block that takes all products is none.
         matrix.k_block = matrix.k_block.filter(|cut| matrix.accumulation == Accumulation::Tiled && cut.get() < k);

@@ -186,7 +186,7 @@ impl<'a> Tracer<'a> {
             | Op::Clamp => pointwise::apply(self, &site),
             Op::Reduce { dims, to_apply } => reduced::reduce(self, &site, dims, *to_apply)?,
             Op::ReduceWindow { window, to_apply } => reduced::reduce_window(self, &site, window, *to_apply)?,
-            Op::Dot { dims, precision } => dot_terms::dot(self, &site, dims, *precision)?,
+            Op::Dot { dims, .. } => dot_terms::dot(self, &site, dims)?,
             Op::Sort { .. } | Op::TopK { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => ranked::rank(self, &site)?,
             Op::Tuple => Symbols::Tuple(site.operands.clone()),
             Op::GetTupleElement(index) => one().into_parts().swap_remove(*index),

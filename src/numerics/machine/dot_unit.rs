@@ -1,0 +1,269 @@
+//! Which unit takes a dot: the one place that says it.
+//!
+//! Of a program as written the TPU compiler's own files say it, by chip, types of the operands and class of shapes
+//! (`dot_units.csv`, written by `scripts/dot_units.py`). A dot that such a file still holds is on the matrix unit: what went to
+//! the vector unit is a multiply and a reduce there.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::ir::{Computation, DotPlan, Instruction, Op, Precision, Shape, Tiling};
+use crate::tensor::DType;
+
+use super::chip::Chip;
+use super::mode::Mode;
+use super::mxu::Passes;
+
+/// A dot `[m,k] x [k,n]`, as far as its unit and its sums depend on it.
+#[derive(Clone, Copy, Debug)]
+pub struct DotSite<'a> {
+    /// The precision asked for, one an operand.
+    pub precision: [Precision; 2],
+    /// The types of the operands; `None` for what is no array.
+    pub dtypes: [Option<DType>; 2],
+    /// m, k and n.
+    pub sizes: [usize; 3],
+    /// Whether a TPU's compiler has left it a dot ([`Instruction::on_matrix_unit`]).
+    pub on_matrix_unit: bool,
+    /// The plan of a compiled file.
+    pub tiling: Option<&'a Tiling>,
+}
+
+impl<'a> DotSite<'a> {
+    /// A dot of a program as written that asks for the default precision.
+    pub fn as_written(dtypes: [Option<DType>; 2], sizes: [usize; 3]) -> DotSite<'a> {
+        DotSite { precision: [Precision::Default; 2], dtypes, sizes, on_matrix_unit: false, tiling: None }
+    }
+
+    /// That of an instruction with operands of these types; m, k and n are `sizes`. Of no dot the precision is the default.
+    pub fn of(instruction: &'a Instruction, dtypes: [Option<DType>; 2], sizes: [usize; 3]) -> DotSite<'a> {
+        let precision = match instruction.op {
+            Op::Dot { precision, .. } => precision,
+            _ => [Precision::Default; 2],
+        };
+        let (on_matrix_unit, tiling) = (instruction.on_matrix_unit, instruction.tiling.as_deref());
+        DotSite { precision, dtypes, sizes, on_matrix_unit, tiling }
+    }
+
+    /// That of an instruction of this computation; `None` where it is no dot.
+    pub fn within(computation: &Computation, instruction: &'a Instruction) -> Option<DotSite<'a>> {
+        let [lhs, rhs] = instruction.operands[..] else { return None };
+        DotSite::between(instruction, [lhs, rhs].map(|id| &computation.instructions[id].shape))
+    }
+
+    /// That of an instruction whose operands are of these shapes; `None` where it is no dot.
+    pub fn between(instruction: &'a Instruction, [lhs, rhs]: [&Shape; 2]) -> Option<DotSite<'a>> {
+        let Op::Dot { dims, .. } = &instruction.op else { return None };
+        let plan = DotPlan::new(dims, lhs.dims(), rhs.dims());
+        Some(DotSite::of(instruction, [lhs.dtype(), rhs.dtype()], [plan.m, plan.k, plan.n]))
+    }
+}
+
+/// What computes a dot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DotUnit {
+    /// f64, one addition after the other.
+    Double,
+    /// The vector unit: f32 products, then a sum in its own order (FACTS 2.3).
+    Vector,
+    /// The matrix unit, in so many passes; on a chip without one, f32 products summed in its order.
+    Matrix(Passes),
+}
+
+/// Which dots of a program as written the vector unit takes. It says nothing of a compiled file's dots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VectorDots {
+    /// Those that the chip's compiler makes multiply and reduce of.
+    Compiler,
+    /// Those of a vector.
+    On,
+    /// None.
+    Off,
+}
+
+impl VectorDots {
+    /// All, the default first.
+    pub const ALL: &'static [VectorDots] = &[VectorDots::Compiler, VectorDots::On, VectorDots::Off];
+
+    /// Its name in a mode.
+    pub fn name(self) -> &'static str {
+        match self {
+            VectorDots::Compiler => "compiler",
+            VectorDots::On => "on",
+            VectorDots::Off => "off",
+        }
+    }
+
+    /// The one of this name.
+    pub fn from_name(name: &str) -> Option<VectorDots> {
+        VectorDots::ALL.iter().copied().find(|dots| dots.name() == name)
+    }
+
+    /// Its meaning, for listings.
+    pub fn doc(self) -> &'static str {
+        match self {
+            VectorDots::Compiler => "those that the chip's compiler makes multiply and reduce of (FACTS 2.3)",
+            VectorDots::On => "every dot with an operand of one row or column",
+            VectorDots::Off => "none: every dot uses the matrix unit",
+        }
+    }
+}
+
+/// The table, as the script writes it.
+const TABLE: &str = include_str!("dot_units.csv");
+
+/// Classes of shapes by what m, n and k say of 1, as `scripts/dot_units.py` names them.
+fn class([m, k, n]: [usize; 3]) -> &'static str {
+    match (m, k, n) {
+        (_, 1, _) => "one-product",
+        (1, _, 1) => "vector-vector",
+        (1, ..) => "vector-matrix",
+        (.., 1) => "matrix-vector",
+        _ => "matrix-matrix",
+    }
+}
+
+/// A kind of dots: chip, types of the operands and class of shapes.
+type Kind = (&'static str, [&'static str; 2], &'static str);
+
+/// The lines of the table: of each kind whether the vector unit takes its dots.
+static ROWS: LazyLock<HashMap<Kind, bool>> = LazyLock::new(|| {
+    let row = |line: &'static str| match line.split(',').collect::<Vec<_>>()[..] {
+        [chip, lhs, rhs, class, unit @ ("vector" | "matrix"), _] => Some(((chip, [lhs, rhs], class), unit == "vector")),
+        _ => None,
+    };
+    TABLE.lines().filter_map(row).collect()
+});
+
+/// Whether a dot is on the vector unit of a chip, where no mode asks for another.
+pub fn is_on_vector_unit(chip: &Chip, dot: &DotSite) -> bool {
+    !dot.on_matrix_unit && compiler_says_vector(chip, dot.dtypes, dot.sizes)
+}
+
+/// Whether the chip's compiler gives a dot to the vector unit. Of two types it does if it does so for a dot of one of them, as in
+/// the lines of the table that mix two; a chip or type without a line has no such dots.
+fn compiler_says_vector(chip: &Chip, dtypes: [Option<DType>; 2], sizes: [usize; 3]) -> bool {
+    let of_both = |dtype: DType| ROWS.get(&(chip.name, [dtype.name(); 2], class(sizes))).copied().unwrap_or(false);
+    dtypes.into_iter().flatten().any(of_both)
+}
+
+impl Mode {
+    /// What computes a dot.
+    pub fn dot(&self, dot: &DotSite) -> DotUnit {
+        let DotSite { precision, dtypes, sizes, .. } = *dot;
+        let [m, _, n] = sizes;
+        let on_vector_unit = match self.choices.dsr {
+            VectorDots::Compiler => is_on_vector_unit(self.chip, dot),
+            VectorDots::On => !dot.on_matrix_unit && (m == 1 || n == 1),
+            VectorDots::Off => false,
+        };
+        if dtypes == [Some(DType::F64); 2] {
+            DotUnit::Double
+        } else if on_vector_unit {
+            DotUnit::Vector
+        } else if !self.chip.matrix_unit || self.precision.overrides {
+            DotUnit::Matrix(Passes::F32)
+        } else if !dtypes.contains(&Some(DType::F32)) {
+            // Operands of a narrower type enter the matrix unit as they are.
+            DotUnit::Matrix(Passes::Exact)
+        } else {
+            DotUnit::Matrix(match precision[0].max(precision[1]) {
+                Precision::Default => self.precision.passes,
+                Precision::High => Passes::Three,
+                Precision::Highest => Passes::Six,
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::chip::CHIPS;
+    use super::*;
+    use crate::tensor::DTYPES;
+
+    fn unit(mode: &str, dtypes: [DType; 2], sizes: [usize; 3], on_matrix_unit: bool) -> DotUnit {
+        let mode: Mode = mode.parse().unwrap();
+        mode.dot(&DotSite { on_matrix_unit, ..DotSite::as_written(dtypes.map(Some), sizes) })
+    }
+
+    /// FACTS 2.3, [AOT]: figures of jax 0.10.2 and libtpu 0.0.42.1, written down by hand.
+    #[test]
+    fn only_tpu7x_gives_a_vector_and_a_matrix_to_the_matrix_unit() {
+        let f32s = [DType::F32; 2];
+        for chip in ["v2", "v3", "v4", "v5e", "v5p", "v6e", "tpu7x"] {
+            let at = |dtypes, sizes| unit(&format!("{chip}/default/off"), dtypes, sizes, false);
+            let matrix = |passes| DotUnit::Matrix(passes);
+            let of_vector = if chip == "tpu7x" { matrix(Passes::One) } else { DotUnit::Vector };
+            for sizes in [[1, 128, 128], [1, 4096, 4096], [8, 4096, 1], [512, 512, 1], [2, 2, 1], [1, 4096, 256]] {
+                assert_eq!(at(f32s, sizes), of_vector, "{chip} {sizes:?}");
+            }
+            assert_eq!(at([DType::BF16; 2], [1, 128, 128]) == DotUnit::Vector, chip != "tpu7x");
+            // Operands of 8 bits stay on the vector unit on tpu7x as well; those of 4 do not.
+            assert_eq!(at([DType::F8E4M3FN; 2], [1, 128, 128]), DotUnit::Vector, "{chip}");
+            assert_eq!(at([DType::F4E2M1FN; 2], [1, 128, 128]) == DotUnit::Vector, chip != "tpu7x");
+            for sizes in [[1, 4096, 1], [1, 2, 1], [2, 1, 2], [64, 1, 64], [1, 1, 1]] {
+                assert_eq!(at(f32s, sizes), DotUnit::Vector, "{chip} {sizes:?}");
+            }
+            assert_eq!(at(f32s, [2, 2, 2]), matrix(Passes::One), "{chip}");
+            assert_eq!(at([DType::BF16; 2], [2, 2, 2]), matrix(Passes::Exact), "{chip}");
+        }
+        assert_eq!(unit("cpu/f32/off", f32s, [1, 4, 1], false), DotUnit::Matrix(Passes::F32));
+    }
+
+    /// What a TPU's compiler has left a dot is on the matrix unit, whatever its shape, chip and refinement.
+    #[test]
+    fn a_dot_of_a_compiled_file_is_on_the_matrix_unit() {
+        for sizes in [[1, 4096, 256], [8, 64, 1], [1, 2, 1], [2, 1, 2], [1, 1, 1], [2, 2, 2]] {
+            for mode in ["v2/default/off", "v5e/default/off", "v6e/default/off", "tpu7x/default/off+dsr=on"] {
+                assert_eq!(unit(mode, [DType::F32; 2], sizes, true), DotUnit::Matrix(Passes::One), "{mode} {sizes:?}");
+            }
+        }
+        assert_eq!(unit("v5e/default/off", [DType::F64; 2], [1, 2, 1], true), DotUnit::Double);
+    }
+
+    #[test]
+    fn a_mode_may_ask_for_another_unit() {
+        let f32s = [DType::F32; 2];
+        assert_eq!(unit("tpu7x/default/off+dsr=on", f32s, [1, 4, 8], false), DotUnit::Vector);
+        assert_eq!(unit("v5e/default/off+dsr=off", f32s, [1, 4, 1], false), DotUnit::Matrix(Passes::One));
+        assert_eq!(unit("v5e/default/off+dsr=off", f32s, [4, 1, 4], false), DotUnit::Matrix(Passes::One));
+        assert_eq!(unit("v5e/default/off+dsr=on", f32s, [4, 4, 4], false), DotUnit::Matrix(Passes::One));
+    }
+
+    /// Every line is read, and the machine's choice for its shapes and types is the compiler's.
+    #[test]
+    fn the_machine_chooses_as_each_line_of_the_table_says() {
+        let mut told = 0;
+        for line in TABLE.lines().filter(|line| !line.starts_with(['#', 'c'])) {
+            let [chip, lhs, rhs, _, unit, shapes] = line.split(',').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            let mode: Mode = format!("{chip}/default/off").parse().unwrap();
+            let dtypes = [lhs, rhs].map(|name| Some(DType::from_name(name).unwrap()));
+            for shape in shapes.split(' ') {
+                let sizes: Vec<usize> = shape.split('x').map(|size| size.parse().unwrap()).collect();
+                let [_, m, k, n] = sizes[..] else { panic!("{line}") };
+                let on_vector_unit = mode.dot(&DotSite::as_written(dtypes, [m, k, n])) == DotUnit::Vector;
+                assert_eq!(on_vector_unit, unit == "vector", "{line}: {shape}");
+                told += 1;
+            }
+        }
+        assert_eq!(ROWS.len(), TABLE.lines().count() - 2);
+        assert!(told > 3000, "{told}");
+        let version = "jax 0.10.2, libtpu 0.0.42.1";
+        assert!(TABLE.lines().next().unwrap().contains(version));
+    }
+
+    /// No chip and no type of floats is left to a default.
+    #[test]
+    fn the_table_has_every_chip_and_type() {
+        let floats = DTYPES.iter().filter(|dtype| dtype.is_float() && **dtype != DType::F64);
+        for dtype in floats {
+            for chip in CHIPS.iter().filter(|chip| chip.matrix_unit) {
+                for sizes in [[2, 1, 2], [1, 2, 1], [1, 2, 2], [2, 2, 1], [2, 2, 2]] {
+                    let kind = (chip.name, [dtype.name(); 2], class(sizes));
+                    assert!(ROWS.contains_key(&kind), "{kind:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Which unit of a TPU takes a dot, and what that does to results (FACTS 2.3).
+//!
+//! `tests/data/diloco` has the program of maxtext issue 4413: SGD on four weights in two replicas, three steps, the mean loss of
+//! each. jax 0.10.2 and libtpu 0.0.42.1 compiled it for three chips.
+
+use std::path::{Path, PathBuf};
+
+use ulpgate::diff::difference;
+use ulpgate::file::safetensors;
+use ulpgate::flow::{flow, text};
+use ulpgate::hlo::{Import, lower, parse};
+use ulpgate::machine::{Mode, evaluate, find_chip};
+use ulpgate::tensor::{Data, Tensor};
+
+fn place(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/diloco").join(name)
+}
+
+fn import(name: &str) -> Import {
+    lower(&parse(&std::fs::read_to_string(place(name)).unwrap()).unwrap()).unwrap()
+}
+
+fn of_text(text: &str) -> Import {
+    lower(&parse(text).unwrap()).unwrap()
+}
+
+/// The loss after one step and after two.
+fn losses(name: &str, mode: &str) -> [f32; 2] {
+    let import = import(name);
+    let named = safetensors::read(&place("inputs.safetensors")).unwrap();
+    let of = |at: usize| named.iter().find(|(name, _)| *name == format!("arg{at}")).unwrap().1.clone();
+    let arguments: Vec<Tensor> = (0..4).map(of).collect();
+    let results = evaluate(&import.program, &mode.parse().unwrap(), &arguments).unwrap();
+    [1, 2].map(|step| results[step].data().to_f32s()[0])
+}
+
+/// [TPU] maxtext #4413 printed 0.647502 on a TPU7x and 0.65000009 on a v6e.
+#[test]
+fn losses_are_what_two_generations_printed() {
+    for (file, mode) in [("tpu7x.hlo", "tpu7x/default/as-compiled"), ("before.hlo", "tpu7x/default/off")] {
+        let [first, _] = losses(file, mode);
+        assert_eq!(format!("{first:.6}"), "0.647502", "{file} {mode}");
+    }
+    let files = [("v6e.hlo", "v6e/default/as-compiled"), ("before.hlo", "v6e/default/off")];
+    for (file, mode) in
+        files.into_iter().chain([("v5e.hlo", "v5e/default/as-compiled"), ("before.hlo", "v5e/default/off")])
+    {
+        let [first, _] = losses(file, mode);
+        assert_eq!(first, 0.65000009, "{file} {mode}");
+    }
+}
+
+/// A compiler has chosen the unit of what it wrote: the machine and its refinements change nothing of it.
+#[test]
+fn a_compiled_file_keeps_its_units() {
+    let of = |file: &str| losses(file, "v5e/default/as-compiled");
+    for mode in ["v6e/default/as-compiled", "tpu7x/default/as-compiled", "v5e/default/as-compiled+dsr=on"] {
+        assert_eq!(losses("tpu7x.hlo", mode), of("tpu7x.hlo"), "{mode}");
+        assert_eq!(losses("v6e.hlo", mode), of("v6e.hlo"), "{mode}");
+    }
+    assert_ne!(of("tpu7x.hlo"), of("v6e.hlo"));
+    assert_eq!(losses("before.hlo", "tpu7x/default/off+dsr=on"), of("v6e.hlo"));
+    assert_eq!(losses("before.hlo", "v6e/default/off+dsr=off"), of("tpu7x.hlo"));
+}
+
+/// Programs of one dot `[1,2] x [2,2]` and its first result for 1 + 2^-9 and -1 against ones: 2^-9, or 0 where operands are
+/// rounded to bf16.
+fn row_times_matrix(header: &str, layout: &str) -> f32 {
+    let text = format!(
+        "HloModule m{header}\n\nENTRY e {{\n  x = f32[1,2]{layout} parameter(0)\n  y = f32[2,2]{layout} parameter(1)\n  \
+         ROOT d = f32[1,2]{layout} dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n}}\n"
+    );
+    let import = of_text(&text);
+    let x = Tensor::new(&[1, 2], Data::F32(vec![1.0 + 2f32.powi(-9), -1.0]));
+    let y = Tensor::new(&[2, 2], Data::F32(vec![1.0; 4]));
+    let mode: Mode = "v5e/default/as-compiled".parse().unwrap();
+    evaluate(&import.program, &mode, &[x, y]).unwrap()[0].data().to_f32s()[0]
+}
+
+/// XLA:CPU chooses no unit of a TPU; a compiled file without layouts is taken for a TPU's.
+#[test]
+fn the_files_of_a_tpus_compiler_are_known_by_their_layouts() {
+    let whole = 2f32.powi(-9);
+    assert_eq!(row_times_matrix("", ""), whole);
+    assert_eq!(row_times_matrix("", "{1,0:T(8,128)}"), whole);
+    assert_eq!(row_times_matrix(", is_scheduled=true", "{1,0}"), whole);
+    assert_eq!(row_times_matrix(", is_scheduled=true", "{1,0:T(8,128)}"), 0.0);
+    assert_eq!(row_times_matrix(", is_scheduled=true", ""), 0.0);
+}
+
+#[test]
+fn a_dot_in_one_pass_is_shown_as_a_rounding_of_its_operands() {
+    let shown = text(&flow(&import("tpu7x.hlo"), true, &[]), false);
+    let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("6 dots that round their operands, 6 values seen in several precisions"), "{shown}");
+    assert!(flat.contains("value w.1 f32 -> multiply_subtract_fusion.2/sub.20"), "{shown}");
+    assert!(flat.contains("bf16 -> fusion.3/convolution-base-dilated.6 (dot); rounded by"), "{shown}");
+    let taken = "precision default: the matrix unit takes its f32 operands rounded to bf16 (1 pass)";
+    assert!(flat.contains(taken), "{shown}");
+    // The same dot on the vector unit is no dot and rounds nothing; as written it depends on the chip.
+    let shown = text(&flow(&import("v6e.hlo"), true, &[]), false);
+    assert!(!shown.contains("round") || !shown.contains("dots that"), "{shown}");
+    let shown = text(&flow(&import("before.hlo"), false, &[]), false);
+    let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    let depends = "precision default: the matrix unit of tpu7x takes its f32 operands rounded to bf16 (1 pass), the vector unit of \
+                   v2, v3, v4, v5e, v5p and v6e as they are";
+    assert!(flat.contains(depends), "{shown}");
+}
+
+/// Other precisions split operands into parts, which is no rounding of them.
+#[test]
+fn a_dot_in_several_passes_is_shown_as_one_of_parts() {
+    let of = |precision: &str| {
+        let text_of = format!(
+            "HloModule m, is_scheduled=true\n\nENTRY e {{\n  x = f32[4,8]{{1,0:T(8,128)}} parameter(0)\n  y = f32[8,4]{{1,0:T(8,128)}} \
+             parameter(1)\n  ROOT d = f32[4,4]{{1,0:T(8,128)}} dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}, \
+             operand_precision={{{precision},{precision}}}\n}}\n"
+        );
+        let shown = text(&flow(&of_text(&text_of), true, &[]), false);
+        shown.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(of("default").contains("1 dot that rounds its operands"), "{}", of("default"));
+    for (precision, parts, passes) in [("high", 2, 3), ("highest", 3, 6)] {
+        let shown = of(precision);
+        assert!(shown.contains(&format!("split into {parts} bf16 parts ({passes} passes)")), "{shown}");
+        assert!(!shown.contains("that rounds its operands"), "{shown}");
+    }
+}
+
+#[test]
+fn diff_names_the_units() {
+    let lines = |before: &str, after: &str, chip: Option<&str>| -> Vec<String> {
+        let found = difference(&import(before), &import(after), chip.and_then(find_chip)).unwrap();
+        found.changes.iter().map(ToString::to_string).collect()
+    };
+    let found = lines("v6e.hlo", "tpu7x.hlo", Some("v5e"));
+    let units: Vec<&String> = found.iter().filter(|line| line.starts_with("precision-changed")).collect();
+    assert_eq!(units.len(), 6, "{found:?}");
+    let change = "multiply and reduce on the vector unit, products in f32 -> dot on the matrix unit";
+    assert!(units.iter().all(|line| line.ends_with(change)), "{units:?}");
+    let back = lines("tpu7x.hlo", "v6e.hlo", None);
+    let change = "dot on the matrix unit -> multiply and reduce on the vector unit, products in f32";
+    assert_eq!(back.iter().filter(|line| line.ends_with(change)).count(), 6, "{back:?}");
+    // Each chip's file is the program as that chip takes it.
+    for chip in ["v5e", "v6e", "tpu7x"] {
+        assert_eq!(lines("before.hlo", &format!("{chip}.hlo"), Some(chip)), [] as [&str; 0], "{chip}");
+    }
+    let other = lines("before.hlo", "tpu7x.hlo", Some("v6e"));
+    let change = "multiply and reduce on the vector unit, products in f32 -> dot on the matrix unit";
+    assert_eq!(other.iter().filter(|line| line.ends_with(change)).count(), 6, "{other:?}");
+}
