@@ -5,7 +5,7 @@
 use crate::analysis::{Analysis, Precision, Reducer, is_cumulative, is_of_integers, is_spread};
 use crate::ir::{Binary, Class, Fusion, Instruction, Op, Unary, ValueId};
 use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
-use crate::machine::{DotSite, Mode, PRECISIONS, Prepared, SumSite, VectorDots, conversion_steps, divisor_of};
+use crate::machine::{Mode, PRECISIONS, Prepared, SumSite, VectorDots, conversion_steps, divisor_of};
 use crate::num::{BF16, Format};
 use crate::oracle::{Additions, Latitude, Reciprocal, Rounding};
 use crate::rewrite::{Choices, Freedom, Point};
