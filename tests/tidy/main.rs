@@ -12,6 +12,7 @@ mod notice;
 mod opening;
 mod own_kernel;
 mod tiling;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
