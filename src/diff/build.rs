@@ -17,25 +17,25 @@ use super::fold;
 use super::rule::{self, Habits, Role};
 use super::vertex::Value;
 
-/// What a value is taken for, if it is to be taken for another expression than its own.
+/// Replaces the expression of a value before its users are read: the expression to take instead, if any.
 pub(super) type Settle<'s> = dyn FnMut(ValueId, &Value, &Expressions) -> Option<ExpressionId> + 's;
 
 pub(super) struct Builder<'p, 'e> {
     pub analysis: &'p Analysis<'p>,
     pub computation: &'p Computation,
-    /// How often each value is used.
+    /// Number of uses of each value.
     pub uses: Vec<usize>,
-    /// What the values hold; none in a region, where their types say it.
+    /// The contents of each value; empty for a region, whose types say it.
     held: &'p [Held],
     /// The numbers that values are.
     constants: Vec<Option<f64>>,
     pub habits: Habits,
     /// The values that are products which are added before they are rounded; none where there are no such.
     contractions: Contractions,
-    /// How sums in fusions add their terms; none where the machine adds no products before they are rounded.
+    /// Loops in which fusions add the terms of sums; empty where the machine does not contract multiply and add.
     sum_loops: Vec<SumLoop>,
-    /// What the parameters of a loop's body or condition stand for; none in another region. There expressions tell of
-    /// roundings, which readings tell of in the entry.
+    /// Expressions that the parameters of a loop's body or condition stand for; `None` in another region. With these,
+    /// expressions record roundings, which the entry leaves to the readings.
     pub arguments: Option<Vec<ExpressionId>>,
     /// Whether integers that no float has part in are told apart: in regions, but for the bodies of loops.
     pub counts: bool,
@@ -236,8 +236,8 @@ impl<'p, 'e> Builder<'p, 'e> {
         value
     }
 
-    /// How an operation is called beside another that stands for the same value. A dot of one product a result is that product,
-    /// rounded once, where its operands are not split.
+    /// Name of an operation when it is compared with another that stands for the same value. A dot with one product per
+    /// result counts as that product, rounded once, unless its operands are split.
     fn form(&self, instruction: &Instruction, narrow_operands: bool) -> Option<String> {
         match (&instruction.op, self.is_product(instruction)) {
             (Op::Dot { .. }, true)
@@ -271,7 +271,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         adds && operands.any(|(position, operand)| self.contractions.is_exact_for(id, position, *operand))
     }
 
-    /// How the compiler's code adds up a sum.
+    /// Order in which the compiled code adds the terms of a sum.
     fn order_of_sum(&self, id: ValueId, sum: &Instruction) -> String {
         let (Op::Reduce { .. }, Some(sum_loop)) = (&sum.op, self.sum_loops.get(id)) else {
             return "in the compiler's order".to_string();

@@ -1,4 +1,4 @@
-//! What operations that run regions, or select, are as expressions.
+//! Expressions of operations that call regions, or that select.
 
 use crate::analysis::{Precision, Reducer};
 use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId, Window, WindowDim};
@@ -196,7 +196,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
     }
 
-    /// How a loop carries a value that starts as this one, before its body is known.
+    /// Form in which a loop carries a value with this start, before its body is known.
     fn carried(&self, start: ValueId) -> Carried {
         let value = &self.values[start];
         let dtype = self.computation.instructions[start].shape.dtype();
@@ -248,7 +248,8 @@ impl<'p, 'e> Builder<'p, 'e> {
         parts.to_vec()
     }
 
-    /// What a top-k, whose values or indices these are, took the first of: its own first few are the first of the same.
+    /// The sorted value of which this result of a top-k, its values or its indices, is the first `k`. A shorter prefix
+    /// of the result is a prefix of the same sorted value.
     pub fn order_of(&self, id: ValueId) -> Option<ExpressionId> {
         let element = &self.computation.instructions[id];
         let Op::GetTupleElement(_) = element.op else { return None };
@@ -296,7 +297,7 @@ impl<'p, 'e> Builder<'p, 'e> {
     }
 }
 
-/// How a loop carries a value.
+/// Form in which a loop carries a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Carried {
     /// As integers that no float has part in.

@@ -1,4 +1,4 @@
-//! What is reported.
+//! The changes that a comparison reports.
 
 use std::fmt;
 
@@ -49,15 +49,15 @@ impl ChangeKind {
 /// One change of precision, printed as one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What kind of change it is.
+    /// Kind of the change.
     pub kind: ChangeKind,
     /// The value's name in BEFORE.
     pub name: String,
     /// `op_name` of its metadata in either program.
     pub op_name: Option<String>,
-    /// How it is in BEFORE, in words: `bf16 for ge.0`.
+    /// State in BEFORE, in words: `bf16 for ge.0`.
     pub before: String,
-    /// How it is in AFTER, in words.
+    /// State in AFTER, in words.
     pub after: String,
 }
 
@@ -79,7 +79,7 @@ pub struct Difference {
     /// Names of the float values of BEFORE, and of AFTER, that the other program does not compute. No change is about
     /// them; what they read, and what reads them, is compared where both programs compute it.
     pub unmatched: [Vec<String>; 2],
-    /// What nothing here has a meaning for.
+    /// Operations that the tool assigns no semantics to.
     pub not_understood: NotUnderstood,
     /// For each result, whether something that is told lies upstream of it, [`ChangeKind::AttributeChanged`] aside: the bits of the
     /// others cannot differ.

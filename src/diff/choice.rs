@@ -58,7 +58,7 @@ fn of_results(pair: &Pair) -> Vec<Disagreement> {
     found
 }
 
-/// What a top-k, its values or its indices, was taken of.
+/// The operand from which a top-k took its values or indices.
 fn selected_of(pair: &Pair, mut id: ExpressionId) -> ExpressionId {
     while let (Head::Slice(_) | Head::Sorted { .. } | Head::Reverse | Head::Candidates, [of, ..]) =
         pair.expressions.get(id)

@@ -27,9 +27,9 @@ use super::undone::{Undone, find_undone};
 use super::upstream::reached;
 use super::vertex::Value;
 
-/// What changed from one program to the other, as far as precision goes. Where a `chip` is given on which products are added
-/// before they are rounded ([`Chip::contracts`]), or for which a library computes fusions ([`Chip::library`]), it is told of
-/// where that changed. It decides as well which unit computes a dot of a program as written.
+/// The changes of precision from one program to the other. A given `chip` decides the unit that computes a dot of a
+/// program as written. If the chip contracts multiply and add ([`Chip::contracts`]), changed contractions are reported.
+/// If a library computes its fusions ([`Chip::library`]), changes of that are reported too.
 ///
 /// # Errors
 /// If they do not have the same results.
@@ -368,7 +368,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
     }
 }
 
-/// What an addition is called by whether its product is rounded before.
+/// Name of an addition, by whether its product is rounded before it.
 fn addition(fused: bool) -> String {
     if fused { "fused multiply-add" } else { "multiply, then add" }.to_string()
 }

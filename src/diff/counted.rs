@@ -35,7 +35,8 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
     }
 
-    /// What an integer or predicate is made of: floats' comparisons, indices and the like. None of a float.
+    /// Expressions from which an integer or predicate derives: comparisons of floats, indices and the like. Empty for a
+    /// float.
     pub fn sources(&self, instruction: &Instruction, value: &Value) -> Vec<ExpressionId> {
         match value.expressions[..] {
             [own] if !value.float && own != self.integers => match self.is_exact(instruction) {

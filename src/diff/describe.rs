@@ -1,4 +1,4 @@
-//! What is found, as lines for people and as JSON.
+//! Findings as lines for people and as JSON.
 
 use std::fmt;
 

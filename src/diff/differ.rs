@@ -1,4 +1,4 @@
-//! How a result differs between two programs, and which of the two the truth agrees with.
+//! The difference of a result between two programs, and the side that agrees with the truth.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::num::Format;
 use crate::oracle::TruthTensor;
 use crate::tensor::Tensor;
 
-/// How a result differs, by what it is.
+/// The difference of a result, by the kind of the result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Verdict {
@@ -15,9 +15,9 @@ pub enum Verdict {
     Float {
         /// That dtype's name.
         format: &'static str,
-        /// What the dtypes cost: BEFORE against the truth, where that is known.
+        /// Error of the dtypes: BEFORE against the truth, where that is known.
         before: Option<f64>,
-        /// What the compiler changed: AFTER against BEFORE.
+        /// Error of the compiler's changes: AFTER against BEFORE.
         change: f64,
         /// AFTER against the truth, where that is known.
         after: Option<f64>,
@@ -65,7 +65,7 @@ pub enum Verdict {
     },
 }
 
-/// What changed, by which program gives what is true.
+/// Counts of changes, by the program that gives the true value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Right {
     /// BEFORE gives it.
@@ -259,8 +259,8 @@ pub(super) fn tokens(
     Verdict::Tokens { right, tied, lost }
 }
 
-/// Where the values that go with indices, another result of the same dims, are the same bit for bit; `None` if there is no
-/// such result.
+/// For each index, whether the values that belong to it are the same bit for bit. The values are another result of the
+/// same dims; `None` if there is no such result.
 pub(super) fn ties(one: &[Tensor], other: &[Tensor], result: usize) -> Option<Vec<bool>> {
     let goes_with = |values: &Tensor| values.dtype().is_float() && values.dims() == one[result].dims();
     let values = (0..one.len()).find(|i| goes_with(&one[*i]))?;

@@ -1,4 +1,4 @@
-//! Where values that only names or results paired compute different things.
+//! Differences between values that are paired only by name or as results, and that compute different things.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use super::labels::{differences, is_leaf, makes_bits};
 use super::pairing::Pair;
 use super::texts::texts;
 
-/// What two paired values do not have in common, each as deep down as the two can be told apart.
+/// One difference of two paired values, as deep down as the two can be told apart.
 pub(super) struct Disagreement {
     /// BEFORE's value that is told of.
     pub value: ValueId,
-    /// What it computes, and what AFTER computes in its place.
+    /// Text of the computation in BEFORE, and of the one in its place in AFTER.
     pub texts: [String; 2],
-    /// What kind of change it is.
+    /// Kind of the change.
     pub kind: ChangeKind,
     /// Whether it uses another value that both programs have: that is no matter of how it is made.
     pub uses_another: bool,
@@ -89,8 +89,9 @@ fn is_opaque(expressions: &Expressions, sides: [ExpressionId; 2]) -> bool {
     one != other && [one, other].iter().any(|head| matches!(head, Head::Opaque(_)))
 }
 
-/// What two expressions on floats differ in: operations that make new bits, which have to be rounded, or others; loops in
-/// what they do somewhere below, and where that is nothing but roundings, in these.
+/// Kind of the difference of two expressions on floats. It is one of precision if both operations make new bits, which
+/// are rounded; otherwise one of operations. Two loops differ in the operations anywhere below; if only one has more,
+/// and these are all roundings, the change is of roundings.
 fn kind(expressions: &Expressions, sides: [ExpressionId; 2]) -> ChangeKind {
     let heads = sides.map(|id| expressions.get(id).0);
     let makes_bits = match heads {

@@ -1,5 +1,6 @@
-//! What was edited where one file is the other but for a few operations. The expressions leave out integers that no
-//! float has part in, how loops run and where elements lie: here every operation is held against the one in its place.
+//! Edits between two files that are the same but for a few operations. The expressions leave out integers that no float
+//! has part in, the control of loops and the layout of elements. Here each operation is compared with the one in its
+//! place.
 
 use std::collections::HashMap;
 
@@ -16,7 +17,7 @@ use super::graph::Graph;
 pub(super) struct Edit {
     /// BEFORE's value.
     pub value: ValueId,
-    /// What it was, and what it is.
+    /// Text of the operation in BEFORE and in AFTER.
     pub texts: [String; 2],
     /// Whether the expressions see that the two differ, so that another line may tell of it.
     pub seen: bool,
@@ -90,7 +91,7 @@ fn counterparts(before: &Graph, after: &Graph, numbering: &Numbering) -> Option<
         .find(|ids| alike(ids))
 }
 
-/// What both sides of an edit are called: with the operands where the operations alone do not tell them apart.
+/// Texts of both sides of an edit, with the operands if the operations alone do not tell the sides apart.
 fn texts(graphs: [&Graph; 2], sides: [&Instruction; 2]) -> [String; 2] {
     let named = sides.map(|side| text(&side.op));
     if named[0] != named[1] {

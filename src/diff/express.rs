@@ -1,4 +1,4 @@
-//! What the operations of a computation are as expressions.
+//! Expressions of the operations of a computation.
 
 use crate::analysis::{Precision, fingerprint};
 use crate::ir::{Binary, Instruction, Op, ScatterDims, ValueId, approx};

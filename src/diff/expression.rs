@@ -9,7 +9,7 @@ use crate::num::{BF16, Direction, F32, round_f64};
 /// Number of an expression in its [`Expressions`].
 pub(super) type ExpressionId = usize;
 
-/// What combines the elements of a reduction.
+/// Operation that combines the elements of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Combiner {
     Known(Binary),
@@ -17,8 +17,8 @@ pub(super) enum Combiner {
     Region(ExpressionId),
 }
 
-/// What an expression does with its operands. Dims are left out wherever a compiler may rearrange them: reductions
-/// are told apart by the number of their results.
+/// Operation of an expression on its operands. Dims are left out wherever a compiler may rearrange them: reductions are
+/// told apart by the number of their results.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Head {
     Parameter(usize),
@@ -70,7 +70,7 @@ pub(super) enum Head {
     Sorted {
         descending: bool,
     },
-    /// What approximate top-k leaves of its operand, one a bin.
+    /// Elements that approximate top-k leaves of its operand, one per bin.
     Candidates,
     /// The cut dims only: start, limit, stride.
     Slice(Vec<(usize, usize, usize)>),
@@ -90,19 +90,19 @@ pub(super) enum Head {
     },
     /// One of the values that a loop carries; what it computes are the operands, the body's values among them.
     Loop(usize),
-    /// What nothing here has a meaning for.
+    /// An operation that the tool assigns no semantics to.
     Opaque(Opaque),
     /// Anything else, with what tells it apart.
     Other(String),
 }
 
-/// What is put around the elements along a dim.
+/// Padding around the elements along a dim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Edge {
     pub low: i64,
     pub high: i64,
     pub interior: usize,
-    /// How many elements there were.
+    /// Number of elements before the padding.
     pub size: usize,
 }
 
@@ -120,18 +120,18 @@ impl Head {
 /// So many of the values that both programs make are kept for each expression that is made of them.
 const FOUNDATIONS: usize = 16;
 
-/// How much two expressions have in common; what comes first counts first.
+/// Measure of what two expressions have in common; earlier fields count first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Likeness {
     /// Whether the parameters that they are made of.
     same_parameters: bool,
-    /// How much of what both programs make and they are made of, of 64 parts.
+    /// Share, in 64ths, of the values made by both programs among those that the two are made of.
     foundation: usize,
-    /// How many operands, a divisor being one.
+    /// Number of operands in common; a divisor counts as one.
     pub shared: usize,
     /// Whether what is done with them.
     pub is_same: bool,
-    /// How many operands are made alike: a difference is no sum.
+    /// Number of operands made by the same operation.
     made_alike: usize,
 }
 
@@ -142,7 +142,7 @@ pub(super) struct Expressions {
     list: Vec<(Head, Vec<ExpressionId>)>,
     /// The parameters that each is made of, a bit for each.
     parameters: Vec<Vec<u64>>,
-    /// What both programs make, as far as it is known, numbers apart.
+    /// Expressions that both programs make, as far as they are known; numbers are left out.
     shared: HashSet<ExpressionId>,
     /// The first of these that each is made of.
     foundations: Vec<Vec<ExpressionId>>,
@@ -173,7 +173,7 @@ impl Expressions {
         self.taken.iter().map(|(one, other)| (*one, self.without_sign(*other)))
     }
 
-    /// What an expression stands as in the programs' values, but for its sign.
+    /// The expression that takes this one's place in the programs' values, without its sign.
     pub fn stands_as(&self, id: ExpressionId) -> ExpressionId {
         let id = self.without_sign(id);
         self.taken.get(&id).map_or(id, |other| self.without_sign(*other))
@@ -188,7 +188,7 @@ impl Expressions {
         self.steps.contains(&self.without_sign(id))
     }
 
-    /// How many there are: they are numbered from 0, each after its operands.
+    /// Number of expressions: they are numbered from 0, each after its operands.
     pub fn len(&self) -> usize {
         self.list.len()
     }
@@ -235,7 +235,7 @@ impl Expressions {
         found
     }
 
-    /// How much of what both programs make two expressions are both made of, of 64 parts.
+    /// Share, in 64ths, of the values made by both programs that both expressions are made of.
     fn common_foundation(&self, one: ExpressionId, other: ExpressionId) -> usize {
         let [one, other] = [one, other].map(|id| &self.foundations[id]);
         let both = one.iter().filter(|id| other.binary_search(id).is_ok()).count();
@@ -257,7 +257,7 @@ impl Expressions {
         set
     }
 
-    /// How much two expressions have in common.
+    /// Measure of what two expressions have in common.
     pub fn likeness(&self, one: ExpressionId, other: ExpressionId) -> Likeness {
         let [one, other] = [one, other].map(|id| self.without_sign(id));
         let taken = |of: ExpressionId| {

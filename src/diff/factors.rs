@@ -5,7 +5,7 @@ use crate::ir::Binary;
 use super::change::number;
 use super::expression::ExpressionId;
 
-/// What a value is times a number, or plus a number.
+/// A value as another one times a number, or plus a number.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Scale {
     /// The expression that is scaled.
@@ -66,8 +66,7 @@ impl Scale {
         self.adds() || self.steps.iter().any(|(_, by)| !is_exact(*by))
     }
 
-    /// What it is called when it is compared with another way to the same value, and the number it is by where that is
-    /// one step.
+    /// Name of the scaling when it is compared with another way to the same value, and its number if it is one step.
     pub fn form(&self) -> (String, Option<f64>) {
         match self.steps[..] {
             [(binary, by)] => (binary.name().to_string(), Some(by)),

@@ -41,7 +41,7 @@ fn one_of(instruction: &Instruction, computation: &Computation) -> Option<Tensor
     (instruction.shape.elements() == 1).then(element)
 }
 
-/// What an operation does with numbers that are everywhere the same.
+/// The scalar operation that stands for one on arrays, each with all its elements equal.
 fn scalar_op(instruction: &Instruction, computation: &Computation, regions: &Regions) -> Option<Op> {
     let of = |slot: usize| computation.instructions[instruction.operands[slot]].shape.dtype();
     match &instruction.op {
@@ -96,7 +96,7 @@ fn evaluate(mut instructions: Vec<Instruction>) -> Vec<Tensor> {
     done.and_then(Result::ok).unwrap_or_default()
 }
 
-/// What an operation on elements makes of these numbers.
+/// Result of an elementwise operation on these numbers.
 pub(super) fn number(op: &Op, numbers: &[f64], from: DType, to: DType) -> Option<f64> {
     let constant = |number: &f64| {
         let tensor = Tensor::scalar(from, *number)?;

@@ -63,7 +63,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Which element of a tuple a value is.
+    /// Index of a value in the tuple that it is taken from; `None` for a value that is no element of a tuple.
     pub fn element(&self, id: ValueId) -> Option<usize> {
         match self.entry().instructions[id].op {
             Op::GetTupleElement(index) => Some(index),
@@ -89,7 +89,8 @@ impl<'a> Graph<'a> {
         name.split('.').next().unwrap_or(name)
     }
 
-    /// Which operands an element of a tuple is made of: an index does not depend on what is carried beside it.
+    /// Whether an operand is one that an element of a tuple is made of: an index does not depend on what is carried
+    /// beside it.
     pub fn feeds(&self, group: ValueId, slot: usize, element: usize) -> bool {
         let instruction = &self.entry().instructions[group];
         match &instruction.op {

@@ -1,4 +1,4 @@
-//! What expressions do, each by a label, and what only one of two loops does.
+//! Labels of the operations of expressions, and the operations that only one of two loops has.
 
 use std::collections::BTreeMap;
 
@@ -40,8 +40,8 @@ pub(super) fn is_leaf(expressions: &Expressions, id: ExpressionId) -> bool {
     expressions.get(id).1.is_empty()
 }
 
-/// What only one of two expressions does anywhere below. Loops carry what compilers please, in any order, so that
-/// places are left out; how often something is done counts where both loops carry as many values, and so as many
+/// Operations that only one of two expressions has anywhere below. Loops carry values that the compiler chooses, in any
+/// order, so places are left out. The number of times counts if both loops carry as many values, and so as many
 /// counters. Roundings are always counted.
 pub(super) fn differences(expressions: &Expressions, sides: [ExpressionId; 2]) -> [Vec<Label>; 2] {
     let [one, other] = sides.map(|id| expressions.get(id).1.len());
@@ -75,7 +75,7 @@ fn is_of_the_loop(expressions: &Expressions, id: ExpressionId) -> bool {
     }
 }
 
-/// What an operation is called where there is no instruction for it.
+/// Name of an operation for which there is no instruction.
 pub(super) fn label(head: &Head) -> String {
     let by = |combiner: &Combiner| match combiner {
         Combiner::Known(binary) => binary.name(),

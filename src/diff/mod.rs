@@ -1,4 +1,4 @@
-//! What a compiler or a flag changed in a program's precision: two imported programs, value by value.
+//! Changes of a program's precision by a compiler or a flag: two imported programs, value by value.
 //!
 //! Values are matched by what they compute, not by how: each gets an expression over the parameters that looks through
 //! everything that is no arithmetic (conversions, roundings, copies, reshapes, broadcasts, fusion boundaries), so that

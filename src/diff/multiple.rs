@@ -10,7 +10,7 @@ use super::rule::Role;
 use super::vertex::Value;
 
 impl<'p, 'e> Builder<'p, 'e> {
-    /// What compilers put together into one operation, or take apart, as the one form of it; `None` of anything else.
+    /// The normal form of an operation that compilers merge with its operands or take apart; `None` for any other.
     pub fn put_together(
         &mut self,
         binary: Binary,

@@ -1,4 +1,4 @@
-//! What nothing here has a meaning for, in two programs.
+//! Operations of two programs that the tool assigns no semantics to.
 
 use crate::ir::Op;
 
@@ -12,7 +12,7 @@ pub(super) fn find_unknown(pair: &Pair) -> NotUnderstood {
     NotUnderstood { alike, apart: [lost, new] }
 }
 
-/// What is the same in the other program, and what is not.
+/// Opaque operations that are the same in the other program, and those that are not.
 fn sides(own: &Graph, other: &Graph) -> (Vec<String>, Vec<String>) {
     let (mut alike, mut apart) = (Vec::new(), Vec::new());
     for (id, instruction) in own.entry().instructions.iter().enumerate().filter(|(id, _)| own.values[*id].live) {

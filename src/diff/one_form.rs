@@ -172,7 +172,7 @@ impl Expressions {
         ordering.is_ne().then(|| direction.of(Some(ordering)))
     }
 
-    /// What a comparison of a predicate with a known one is: that predicate, or its opposite.
+    /// Result of comparing a predicate with a known one: that predicate, or its opposite.
     fn compared_predicate(&mut self, direction: Compare, a: ExpressionId, b: ExpressionId) -> Option<ExpressionId> {
         let (predicate, known) = if self.value(b).is_some() { (a, self.value(b)?) } else { (b, self.value(a)?) };
         let Head::Compare(_) = self.get(predicate).0 else { return None };
@@ -219,7 +219,7 @@ impl Expressions {
         })
     }
 
-    /// What a product with ones and zeros picks.
+    /// A product with a mask of ones and zeros, as a select.
     fn masked(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
         let (Head::Binary(Binary::Multiply), [a, b]) = (head, operands) else { return None };
         for (x, mask) in [(*a, *b), (*b, *a)] {
@@ -233,7 +233,7 @@ impl Expressions {
         None
     }
 
-    /// What a sum with updates that were added to zeros is: the array with the updates added.
+    /// A sum with updates that were added to zeros, as the array with the updates added.
     fn updated(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
         let (Head::Binary(Binary::Add), [a, b]) = (head, operands) else { return None };
         for (updates, array) in [(*a, *b), (*b, *a)] {
@@ -249,7 +249,8 @@ impl Expressions {
         None
     }
 
-    /// What arrays side by side are: concatenated, or each padded with what is neutral to the operation that joins them.
+    /// Arrays side by side, as one concatenation: concatenated, or each padded with the neutral element of the
+    /// operation that joins them.
     fn joined(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
         let fill = match head {
             Head::Binary(Binary::Maximum) => self.constant(f64::NEG_INFINITY),
@@ -282,7 +283,7 @@ impl Expressions {
         Some(self.intern(Head::Pad(vec![edge]), vec![both, fill]))
     }
 
-    /// What is padded with this along one dim.
+    /// The operand that is padded with `fill` along one dim, and its padding.
     fn part(&self, id: ExpressionId, fill: ExpressionId) -> Option<(Edge, ExpressionId)> {
         match self.get(id) {
             (Head::Pad(edges), &[x, with]) if with == fill => match edges[..] {
@@ -302,7 +303,7 @@ impl Expressions {
         arrays.iter().flat_map(parts).collect()
     }
 
-    /// What slices, pads and gathers were taken of.
+    /// The operand that slices, pads and gathers were taken of.
     pub fn origin(&self, mut id: ExpressionId) -> ExpressionId {
         while let (Head::Slice(_) | Head::Pad(_) | Head::Gather { .. }, [of, ..]) = self.get(id) {
             id = *of;

@@ -1,4 +1,4 @@
-//! What two programs make of the same inputs, and which of the two the truth agrees with.
+//! Results of two programs on the same inputs, and the side that agrees with the truth.
 
 use serde::Serialize;
 
@@ -39,7 +39,7 @@ pub enum OutcomeError {
     /// Nothing has the name of the scores.
     #[error("{0}")]
     UnknownScores(ImportedError),
-    /// What has it ranks no tokens.
+    /// The named result or argument ranks no tokens.
     #[error(
         "`scores` names `{name}`, which is {shape}: it must be floats, with a row for each row of tokens, or a number for each \
          element of a kept set, that BEFORE gives"
@@ -55,37 +55,39 @@ pub enum OutcomeError {
 /// One result that differs in its bits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Outcome {
-    /// Which of the program's results, from 0.
+    /// Index of the program's result, from 0.
     pub result: usize,
     /// In BEFORE, as `bf16[8,1024]`.
     pub shape: String,
-    /// How many elements it has.
+    /// Number of elements of the result.
     pub elements: usize,
     /// The number of them that differ; every NaN counts as one.
     pub differing: usize,
     /// The number of NaNs in both programs, of other bits: IEEE 754 leaves them open.
     pub nans_of_other_bits: usize,
-    /// How many rows it has. They lie along the last dim; a result of at most one dim has a row for each element.
+    /// Number of rows of the result. Rows lie along the last dim; a result of at most one dim has a row for each
+    /// element.
     pub rows: usize,
-    /// How many rows have an element that differs.
+    /// Number of rows with an element that differs.
     pub rows_differing: usize,
     /// Why the oracle gives no truth.
     pub truth_unknown: Option<String>,
-    /// How it differs.
+    /// The difference of the result.
     pub verdict: Verdict,
-    /// Where the result is the maximum of another one. If it does not differ but that other one does, this stands there.
+    /// The maximum and its source, if this result is the maximum of another one, or if its own maximum is a result that
+    /// does not differ.
     pub maximum: Option<Maximum>,
 }
 
-/// A result that is the largest element of each row of another result. Whoever keeps `p >= max(p)` keeps nothing of a row
-/// in which no element reaches it: the most probable token is lost.
+/// A result that is the largest element of each row of another result. A program that keeps `p >= max(p)` keeps nothing
+/// of a row in which no element reaches it: the most probable token is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Maximum {
     /// The result that is the maximum, from 0.
     pub maximum: usize,
     /// The other result, from 0.
     pub of: usize,
-    /// How many rows there are.
+    /// Number of rows.
     pub rows: usize,
     /// Rows of BEFORE in which no element reaches the maximum.
     pub unreached_before: usize,
@@ -93,7 +95,7 @@ pub struct Maximum {
     pub unreached_after: usize,
 }
 
-/// What ranks tokens.
+/// Numbers that rank tokens.
 #[derive(Clone, Copy, Debug)]
 pub enum Scores<'a> {
     /// The exact values of a result of BEFORE, or of an argument (`arg0`, ...).
@@ -207,7 +209,7 @@ fn truth(
     }
 }
 
-/// What ranks tokens, once it is known to rank some.
+/// Numbers that rank tokens, checked to rank some.
 enum Ranking<'a> {
     /// The exact values of this program's result.
     Exactly(Program),

@@ -138,15 +138,15 @@ fn parts_of(graph: &Graph, expressions: &Expressions) -> HashSet<ExpressionId> {
 /// The name and size that values are paired by.
 type Key<'a> = (&'a str, usize);
 
-/// What each program makes and the other does not.
+/// Values that one program makes and the other does not.
 struct Open<'a, 'e> {
-    /// What BEFORE has that AFTER makes of other operations, by its elements.
+    /// Values of BEFORE that AFTER makes by other operations, by the fingerprint of their elements.
     equals: HashMap<u128, ExpressionId>,
     elements: Option<&'e Sides>,
     of_before: &'e BTreeMap<ExpressionId, ValueId>,
     /// The keys of BEFORE's and AFTER's open values.
     keys: [HashMap<ValueId, Key<'a>>; 2],
-    /// What BEFORE's and AFTER's open values are called in full.
+    /// Full names of BEFORE's and AFTER's open values.
     names: [HashMap<ValueId, &'a str>; 2],
     /// BEFORE's and AFTER's open values of a key, in order.
     values: HashMap<Key<'a>, [BTreeMap<ValueId, ExpressionId>; 2]>,
@@ -190,7 +190,7 @@ impl<'a, 'e> Open<'a, 'e> {
         open
     }
 
-    /// How many values are open.
+    /// Number of open values.
     fn len(&self) -> usize {
         self.keys.iter().map(HashMap::len).sum()
     }
@@ -200,7 +200,7 @@ impl<'a, 'e> Open<'a, 'e> {
         self.values.values().any(|[left, right]| left.len() == right.len())
     }
 
-    /// What a value of AFTER that BEFORE computes of other operations, with the same elements, is taken for.
+    /// The expression of BEFORE that replaces a value of AFTER made by other operations with the same elements.
     fn settle_equal(
         &self,
         id: ValueId,
@@ -216,9 +216,10 @@ impl<'a, 'e> Open<'a, 'e> {
         Some(other)
     }
 
-    /// What a value of AFTER, none of whose users is read yet, is taken for: nothing else if BEFORE computes it, else the
-    /// one of as many open values with its name and size that has most in common with it; where that tells nothing, the
-    /// first, if it is itself the first of these.
+    /// The expression of BEFORE that replaces an open value of AFTER, before its users are read; `None` if BEFORE
+    /// computes the value itself. Candidates are the open values of the same name and size, if there are as many in
+    /// both programs. The one that has most in common with the value is taken. If several have as much, the first
+    /// candidate goes to the first value.
     fn settle(&mut self, id: ValueId, value: &Value, expressions: &Expressions) -> Option<ExpressionId> {
         if !value.is_computed() {
             return None;

@@ -1,4 +1,4 @@
-//! Who reads a value, and how much of it.
+//! The readers of a value, and the width that each sees.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::graph::Graph;
 use super::rule::{self, Role};
 use super::vertex::Value;
 
-/// Where a value ends up.
+/// Destination of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Reader {
     /// An operation that computes with it.
@@ -19,7 +19,7 @@ pub(super) enum Reader {
     Result(usize),
 }
 
-/// How much of a value a reader sees.
+/// Precision with which a reader sees a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Width {
     /// The bits that are left.
@@ -54,7 +54,7 @@ impl Width {
         Width { left: self.left.meet(value.effective), over: self.over.filter(rounds) }
     }
 
-    /// What a reader sees that sees both: roundings on the way only where both have the same.
+    /// Width for a reader of both: roundings on the way only if both have the same.
     fn join(self, other: Width) -> Width {
         Width { left: self.left.join(other.left), over: self.over.filter(|_| self.over == other.over) }
     }

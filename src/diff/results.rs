@@ -9,9 +9,9 @@ pub enum DiffError {
     /// They have different numbers of results.
     #[error("BEFORE gives {before} results and AFTER gives {after}: these are not two forms of one program")]
     Results {
-        /// How many BEFORE has.
+        /// Number of results of BEFORE.
         before: usize,
-        /// How many AFTER has.
+        /// Number of results of AFTER.
         after: usize,
     },
     /// One is cut for several devices, each of which has its own part of a result, and the other is not, or otherwise.
@@ -22,7 +22,7 @@ pub enum DiffError {
         devices(before.0), before.1, devices(after.0), after.1
     )]
     Devices {
-        /// How many devices BEFORE is for, and how many arrays it gives on all of them.
+        /// Number of devices of BEFORE, and number of arrays that it gives on all of them.
         before: (usize, usize),
         /// The same of AFTER.
         after: (usize, usize),
@@ -30,7 +30,7 @@ pub enum DiffError {
     /// A result has other dims in each.
     #[error("result {index} is {before} in BEFORE and {after} in AFTER: these are not two forms of one program")]
     Shape {
-        /// Which result, from 0.
+        /// Index of the result, from 0.
         index: usize,
         /// Its shape in BEFORE.
         before: String,

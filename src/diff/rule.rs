@@ -1,11 +1,11 @@
-//! What each operation means to a comparison of precision.
+//! Meaning of each operation to a comparison of precision.
 
 use crate::analysis::{Analysis, Precision, Regions, rounds_to, steps_hold, target};
 use crate::ir::{self, Binary, Class, Computation, Instruction, Op, Program, Unary, ValueId, Window};
 use crate::machine::{self, Chip, DotSite};
 use crate::num::BF16;
 
-/// How the machine computes, as far as the text of a program leaves it open.
+/// Properties of the machine's arithmetic that the text of a program leaves open.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Habits {
     /// Whether the compiler adds products in fusions before they are rounded.
@@ -20,7 +20,7 @@ pub(super) struct Habits {
     pub for_tpu: bool,
 }
 
-/// What an operation is for the flow of values.
+/// Role of an operation in the flow of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Has no operands.
@@ -106,8 +106,8 @@ pub(super) fn holds(instruction: &Instruction, analysis: &Analysis) -> Precision
     narrowed.or(declared).unwrap_or(Precision::UNLIMITED)
 }
 
-/// How much of its operand in `slot` an operation sees, before it looks at anything: what the conversions of its region
-/// leave, and of a dot that takes bf16 these.
+/// Precision that an operation sees of its operand in `slot` before it uses it. The conversions of its region limit it;
+/// a dot that takes bf16 sees bf16.
 pub(super) fn entry_precision(
     instruction: &Instruction,
     computation: &Computation,
@@ -131,7 +131,7 @@ pub(super) fn entry_precision(
     seen.reduce(Precision::join).unwrap_or(Precision::UNLIMITED)
 }
 
-/// How much of a value a region sees; `None` if it does nothing but give it as the result in this place.
+/// Precision that a region sees of a value; `None` if the region only gives the value as the result in this place.
 fn seen_of([id, place]: [ValueId; 2], region: &Computation, program: &Program, habits: Habits) -> Option<Precision> {
     let uses = |user: &Instruction| {
         let slots = (0..user.operands.len()).filter(|slot| user.operands[*slot] == id);
@@ -200,8 +200,8 @@ impl Unit {
 /// The form of a sum of products, each of them rounded.
 pub(super) const MULTIPLY_AND_REDUCE: &str = "multiply and reduce";
 
-/// What an operation that rounds is called when it is compared with another that stands for the same value. `None` where
-/// nothing is rounded or another comparison tells.
+/// Name of an operation that rounds when it is compared with another for the same value. `None` if nothing is rounded
+/// or another comparison tells.
 pub(super) fn form(op: &Op, narrow_operands: bool) -> Option<String> {
     Some(match op {
         // Subtracting is adding the negative.

@@ -1,4 +1,4 @@
-//! Which results are scores: numbers by which tokens are picked.
+//! Recognition of scores among the results: numbers by which tokens are picked.
 
 use std::collections::BTreeSet;
 

@@ -16,7 +16,7 @@ use super::pairing::Pair;
 use super::rule::Role;
 use super::vertex::Value;
 
-/// How a line about places of negations ends.
+/// Ending of a line about places of negations.
 const SHOWN: &str = ", which zeros show";
 
 const NEGATE: Head = Head::Unary(Unary::Negate);
@@ -44,7 +44,8 @@ impl Expressions {
         Some(self.negate(positive))
     }
 
-    /// What an operation on negated operands is with one sign, or none, before it; `None` where it stays as it is.
+    /// The expression of an operation on negated operands with at most one sign, before it; `None` if it stays as it
+    /// is.
     pub fn pull_sign(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
         use Binary::{Add, Multiply, Subtract};
         match (head, operands) {
@@ -145,7 +146,7 @@ impl Expressions {
         self.find(&head, &operands).is_some().then(|| self.intern(head, operands))
     }
 
-    /// What this is the negative of, where a sign stands before it; of a negative number the positive.
+    /// The expression whose negative this is, if a sign stands before it; for a negative number, the positive one.
     pub fn opposite(&mut self, id: ExpressionId) -> Option<ExpressionId> {
         match (self.split_sign(id), self.value(id)) {
             ((true, of), _) => Some(of),
@@ -154,7 +155,7 @@ impl Expressions {
         }
     }
 
-    /// What two values are the negatives of, one of which may be a number of any sign.
+    /// The expressions whose negatives two values are; one of the two may be a number of any sign.
     fn opposites(&mut self, a: ExpressionId, b: ExpressionId) -> Option<[ExpressionId; 2]> {
         let of = |e: &mut Self, id: ExpressionId| match (e.split_sign(id), e.value(id)) {
             ((true, of), _) => Some(of),
@@ -166,7 +167,7 @@ impl Expressions {
     }
 }
 
-/// Where numbers are negated: `negated before it, which zeros show`.
+/// Text on the places of negations: `negated before it, which zeros show`.
 pub(super) fn text(negated_before: BTreeSet<bool>) -> String {
     let places = negated_before.iter().map(|before| if *before { "before it" } else { "after it, if at all" });
     format!("negated {}{SHOWN}", places.collect::<Vec<_>>().join(" and "))
@@ -177,8 +178,7 @@ pub(super) fn is_of_zeros(change: &Change) -> bool {
     change.kind == ChangeKind::OperationChanged && change.before.ends_with(SHOWN)
 }
 
-/// What two values are called that differ in their sign alone: a difference that is taken the other way round is told of with
-/// what it takes.
+/// Texts of two values that differ in their sign alone. A difference with swapped operands is named with its operands.
 pub(super) fn texts(pair: &Pair, sides: [ExpressionId; 2]) -> [String; 2] {
     let difference = |side: usize| {
         let graph = [&pair.before, &pair.after][side];

@@ -1,4 +1,4 @@
-//! What both sides of a disagreement are called.
+//! Texts of both sides of a disagreement.
 
 use crate::ir::{Binary, Op, ValueId};
 
@@ -9,7 +9,7 @@ use super::labels::{differences, label};
 use super::pairing::Pair;
 use super::sign;
 
-/// What both sides of a disagreement are called.
+/// Texts of both sides of a disagreement.
 pub(super) fn texts(pair: &Pair, sides: [ExpressionId; 2]) -> [String; 2] {
     let expressions = &pair.expressions;
     let graphs = [&pair.before, &pair.after];

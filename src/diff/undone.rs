@@ -40,7 +40,7 @@ pub(super) struct Undone<'a> {
     pub texts: [String; 2],
 }
 
-/// What is to be told of the values that are an expression; the first of BEFORE is given.
+/// The undone steps to report of the values of an expression; the first of BEFORE is given.
 pub(super) fn find_undone<'a>(pair: &Pair<'a>, first: ValueId, id: ExpressionId) -> Option<Undone<'a>> {
     let graphs = [&pair.before, &pair.after];
     let [left, right] = graphs.map(|graph| {

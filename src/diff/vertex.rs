@@ -37,13 +37,13 @@ pub(super) struct Value {
     pub products: Option<Precision>,
     /// The number that a multiplication or division is by, where it is one.
     pub by: Option<f64>,
-    /// What it is times a number, where it is that.
+    /// The scaling that makes this value from another one, if there is one.
     pub scale: Option<Scale>,
     /// By which steps it is again the value that it is made of, up to rounding: what a second number undoes.
     pub undone: Option<String>,
-    /// How a compiled file cuts a matmul up: where K is cut, and the emitter.
+    /// Plan by which a compiled file cuts up a matmul: the cuts of K, and the emitter.
     pub plan: Option<String>,
-    /// How a top-k or sort selects.
+    /// Selection of a top-k or sort.
     pub selection: Option<String>,
     /// [`rule::form`].
     pub form: Option<String>,

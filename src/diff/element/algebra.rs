@@ -1,4 +1,4 @@
-//! What an element is over the real numbers: a number times a product of atoms.
+//! Value of an element over the real numbers: a number times a product of atoms.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -33,7 +33,7 @@ impl Element {
         Element { product: 0, by, way: WHOLE }
     }
 
-    /// What nothing else makes.
+    /// An element that nothing else is equal to.
     pub const fn atom(product: Print) -> Element {
         Element { product, by: 1.0, way: WHOLE }
     }
@@ -53,8 +53,8 @@ impl Element {
         Element { by: -self.by, ..self }
     }
 
-    /// What it is, roundings apart: integers exactly, the number of a float as bf16 holds it, so that a compiler that put
-    /// numbers together is followed.
+    /// Fingerprint of the element, without its roundings. An integer counts exactly. The number of a float counts as
+    /// bf16 holds it, so that a compiler's merging of constants is followed.
     pub fn print(self, float: bool) -> Print {
         if self.by == 1.0 { self.product } else { absorb(self.product, bits(self.by, float).into()) }
     }
@@ -129,7 +129,7 @@ impl Hasher for Taken {
 /// A map by fingerprint.
 pub type Prints<T> = HashMap<Print, T, BuildHasherDefault<Taken>>;
 
-/// How elements are put together.
+/// Rules that combine elements, with the sums, maxima and masks made so far.
 #[derive(Debug)]
 pub struct Algebra {
     /// The sum of the terms of what is a sum.
@@ -140,7 +140,7 @@ pub struct Algebra {
     single: Prints<Element>,
     /// The predicate of what is one where it holds and zero where not.
     masks: Prints<Element>,
-    /// What is positive, +0 or NaN.
+    /// Fingerprints of elements that are positive, +0 or NaN.
     positive: HashSet<Print, BuildHasherDefault<Taken>>,
     ways: Vec<Vec<Precision>>,
 }
@@ -297,7 +297,7 @@ impl Algebra {
         }
     }
 
-    /// How an operation that gives this type rounds: floats up to f32 in f32, then to their own.
+    /// Roundings of an operation with this result type: floats up to f32 are rounded to f32, then to their own type.
     pub fn of_operation(&mut self, dtype: DType) -> Way {
         match Precision::of_dtype(dtype) {
             Some(own) if dtype != DType::F64 => {
@@ -308,7 +308,7 @@ impl Algebra {
         }
     }
 
-    /// What an argument of this type has.
+    /// Roundings of an argument of this type.
     pub fn of_argument(&mut self, dtype: DType) -> Way {
         Precision::of_dtype(dtype).map_or(WHOLE, |own| self.round(WHOLE, own))
     }

@@ -1,4 +1,4 @@
-//! What two programs say of the elements that both have.
+//! Statements of two programs about the elements that both have.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -31,7 +31,7 @@ pub(in super::super) struct Sides {
 pub(in super::super) struct Claim {
     /// The value of BEFORE whose operation makes it.
     pub value: ValueId,
-    /// How it is made.
+    /// Descriptions of the making operation in BEFORE and in AFTER.
     pub texts: [String; 2],
     pub kind: ChangeKind,
 }
@@ -53,7 +53,7 @@ impl Sides {
         !elements.is_empty() && elements.iter().all(has)
     }
 
-    /// What elements a value has, in their order.
+    /// Fingerprint of a value's elements, in order.
     pub fn in_order(&self, side: usize, id: ValueId) -> Option<Print> {
         let own = &self.sides[side];
         let elements = own.values[id].all();
@@ -61,7 +61,7 @@ impl Sides {
         (!elements.is_empty()).then(|| elements.iter().fold(elements.len() as Print, print))
     }
 
-    /// What elements a value has, places and repetitions apart.
+    /// Fingerprint of a value's set of elements, without places and repetitions.
     pub fn content(&self, side: usize, id: ValueId) -> Option<Print> {
         let own = &self.sides[side];
         *own.contents.borrow_mut().entry(id).or_insert_with(|| {
@@ -163,7 +163,7 @@ impl Sides {
         format!("{name} of {}", ways.iter().map(way).collect::<Vec<_>>().join(", "))
     }
 
-    /// Where a result that has the same elements is rounded otherwise: how it is in BEFORE and AFTER.
+    /// Roundings in BEFORE and in AFTER of a result that has the same elements but is rounded otherwise.
     pub fn rounded_otherwise(&self, [one, other]: [ValueId; 2]) -> Option<([String; 2], ChangeKind)> {
         let [left, right] = [self.sides[0].values[one].all(), self.sides[1].values[other].all()];
         let (a, b) = left.iter().zip(right).find(|(a, b)| a.way != b.way && a.product != 0)?;
@@ -175,7 +175,7 @@ impl Sides {
     }
 }
 
-/// What an operation is called, the precision that it asks for apart.
+/// Name of an operation without the precision that it asks for.
 fn named(label: &str) -> &str {
     label.split(" at {").next().unwrap_or(label)
 }

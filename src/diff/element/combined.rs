@@ -79,7 +79,7 @@ impl Follower<'_> {
         if results.len() == 1 { results.remove(0) } else { Elements::Tuple(results) }
     }
 
-    /// What each window shows, reduced.
+    /// The reductions of the windows over the operand.
     pub fn windows(&mut self, site: &Site, window: &Window, to_apply: ComputationId) -> Followed<Elements> {
         let Some(joint) = self.joint(site, to_apply) else { return Ok(self.whole(site)) };
         let dims = site.dims(0);
@@ -186,8 +186,8 @@ impl Follower<'_> {
         element
     }
 
-    /// How the numbers were rounded of which one is picked. Where all were rounded to one format last, it is as if the one
-    /// picked were: the ways before that, and the format.
+    /// The roundings of the numbers among which one is picked. If all were rounded last to one format, the pick counts
+    /// as rounded to it: the result is the ways before that rounding, and the format.
     fn rounded_last(&mut self, all: impl Iterator<Item = Element> + Clone) -> (BTreeSet<Way>, Option<Precision>) {
         let numbers = all.clone().filter_map(|e| e.constant());
         let ways: BTreeSet<Way> = all.filter(|e| e.constant().is_none()).map(|e| e.way).collect();
@@ -265,7 +265,7 @@ impl Follower<'_> {
 }
 
 impl Joint {
-    /// What a sum of so many is called; the order does not show in others.
+    /// Name of a reduction of `width` elements; the order shows only in sums.
     fn label(self, width: usize, how: &str, accumulation: &str) -> String {
         match self {
             Joint::Sum => format!("sum of {width}{how}{accumulation}"),

@@ -18,7 +18,7 @@ const BUDGET: u64 = 9_000_000;
 /// Trips of one loop that are followed.
 const TRIPS: usize = 2048;
 
-/// What stands for a value.
+/// The elements of a value.
 #[derive(Clone, Debug)]
 pub enum Elements {
     Array(Rc<Vec<Element>>),
@@ -64,13 +64,14 @@ pub struct Follower<'a> {
     pub habits: Habits,
     pub algebra: &'a mut Algebra,
     pub record: Record,
-    /// What is told apart in no expression: the program, where nothing is known of a loop.
+    /// Fingerprint of the program, BEFORE or AFTER. Fingerprints of elements without a counterpart are made from it,
+    /// such as those of a loop that is not followed.
     pub own: Print,
-    /// What the entry's values say of the order of their additions.
+    /// The entry's statement of the order of a value's additions.
     pub orders: &'a dyn Fn(ValueId) -> Option<String>,
     /// Whether the entry's values add a product that is not rounded before.
     pub fused: &'a dyn Fn(ValueId) -> bool,
-    /// What the machine made of constants.
+    /// Results of constant folding on the machine.
     pub folds: HashMap<(&'static str, DType, Vec<u64>), Option<f64>>,
     left: u64,
     /// The entry's value that is being computed, and whether it is the entry's own operation.
@@ -265,8 +266,8 @@ impl<'a> Follower<'a> {
         Ok(self.unknown(site))
     }
 
-    /// What the other program does not have: where nothing is known, or where code adds products before they are rounded and
-    /// only the expressions know which.
+    /// Elements that the other program does not have: for operations that are not followed, and for code that adds
+    /// unrounded products, of which only the expressions know the terms.
     fn unknown(&self, site: &Site) -> Elements {
         let own = absorb(absorb(self.own, self.at as Print), print_of(&site.instruction.name));
         let mut part = 0;
@@ -306,7 +307,7 @@ impl<'a> Follower<'a> {
         value
     }
 
-    /// What a region says, names apart.
+    /// Text of a region, without names.
     pub fn region(&self, id: ComputationId) -> String {
         let region = &self.analysis.program.computations[id];
         let say = |i: &Instruction| format!(" {:?} {:?} {}", without_callees(&i.op), i.operands, i.shape);
@@ -338,13 +339,13 @@ impl<'a> Follower<'a> {
         self.record.note(element, Made { print, label, order, ways, at: self.at });
     }
 
-    /// What the entry's own value says of the order of its additions; as a label, where that is known.
+    /// Label of the entry value's order of additions, where that is known.
     pub fn order(&mut self) -> Option<u32> {
         let order = Some(self.at).filter(|_| self.depth == 0).and_then(|at| (self.orders)(at))?;
         Some(self.record.label(&order))
     }
 
-    /// What a sum accumulates in, and whether it adds products that are not rounded before.
+    /// Text of a sum's accumulator precision, and of whether it adds products that are not rounded before.
     pub fn accumulates(&self, instruction: &Instruction) -> String {
         let width = accumulates_in(self.analysis.program, &self.analysis.regions, instruction);
         let width = width.filter(|width| width.narrows()).map_or(String::new(), |width| format!(" in {width}"));

@@ -56,7 +56,7 @@ impl Follower<'_> {
         }
     }
 
-    /// What the machine makes of numbers that constants alone make.
+    /// Result of folding these constants on the machine.
     fn folded(&mut self, site: &Site, numbers: &[f64]) -> Option<f64> {
         let key = (site.instruction.op.opcode(), Self::to(site), numbers.iter().map(|n| n.to_bits()).collect());
         let dtype = site.dtype(0)?;

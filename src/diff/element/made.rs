@@ -1,4 +1,4 @@
-//! What operations made, element by element.
+//! The operations that made each element.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
@@ -26,7 +26,7 @@ pub struct Made {
 #[derive(Debug, Default)]
 pub struct Record {
     first: Prints<Made>,
-    /// Where an element is made in several ways, the others.
+    /// The further operations that make an element, if there are several.
     more: Prints<Vec<Made>>,
     /// All elements that values of the entry have, or that are made anywhere.
     pub held: HashSet<Print, BuildHasherDefault<Taken>>,
@@ -102,7 +102,7 @@ impl Record {
         );
     }
 
-    /// How an element is made.
+    /// The operations that make an element.
     pub fn makers(&self, key: Print) -> impl Iterator<Item = &Made> {
         self.first.get(&key).into_iter().chain(self.more.get(&key).into_iter().flatten())
     }

@@ -1,4 +1,4 @@
-//! Which elements of two programs are the same numbers over the reals, wherever they lie.
+//! Elements of two programs that are the same numbers over the reals, wherever they lie.
 //!
 //! [`super::Expressions`] know a value as a whole; where compilers cut, join, unroll or roll, no value of the one program
 //! is one of the other. Here each element is followed by itself, through loops trip by trip: its *print* tells what it is

@@ -6,7 +6,7 @@ use crate::ir::{CompareOrder, ComputationId};
 use super::algebra::{Element, Print, absorb, print_of};
 use super::follow::{Elements, Followed, Follower, Site};
 
-/// How rows are ordered.
+/// Order of rows.
 struct Order {
     text: String,
     /// Whether equal keys keep their order, by the sort itself or by a comparator that looks where they stood.
