@@ -1,4 +1,4 @@
-//! What an HLO file says, before anything is known of its meaning. Grammar: FACTS 7.2, openxla `hlo_parser.cc`.
+//! Syntax tree of an HLO file, before its meaning is known. Grammar: FACTS 7.2, openxla `hlo_parser.cc`.
 
 use crate::tensor::DType;
 
@@ -7,7 +7,7 @@ use crate::tensor::DType;
 pub struct Module {
     /// The name behind `HloModule`.
     pub name: String,
-    /// What stands behind the name, in the file's order: `is_scheduled=true`, `entry_computation_layout={...}`.
+    /// Attributes behind the name, in the file's order: `is_scheduled=true`, `entry_computation_layout={...}`.
     pub attributes: Vec<Attribute>,
     /// `FileNames`, `FunctionNames`, `FileLocations`, `StackFrames`: kept to be printed again.
     pub tables: Vec<Table>,
@@ -37,13 +37,13 @@ pub struct Computation {
     pub instructions: Vec<Instruction>,
     /// Position of the instruction marked `ROOT`, or of the last one.
     pub root: usize,
-    /// What stands behind the closing brace: `, execution_thread="main"`.
+    /// Attributes behind the closing brace: `, execution_thread="main"`.
     pub attributes: Vec<Attribute>,
-    /// Where its name stands.
+    /// Position of its name.
     pub at: Position,
 }
 
-/// What a computation says that it takes and gives.
+/// Declared parameters and result of a computation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signature {
     /// Names and shapes of the parameters, in order.
@@ -61,15 +61,15 @@ pub struct Instruction {
     pub shape: Shape,
     /// As written, known or not.
     pub opcode: String,
-    /// What stands in the parentheses.
+    /// Content of the parentheses.
     pub operands: Operands,
     /// In the file's order.
     pub attributes: Vec<Attribute>,
-    /// Where its name stands.
+    /// Position of its name.
     pub at: Position,
 }
 
-/// What stands in an instruction's parentheses.
+/// Content of an instruction's parentheses.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operands {
     /// Names of earlier instructions of the same computation, without `%`; older dumps write each one's shape before it.
@@ -105,11 +105,11 @@ pub enum Literal {
 /// `name=value`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute {
-    /// What stands before the equals sign: `dimensions`.
+    /// Text before the equals sign: `dimensions`.
     pub name: String,
-    /// What stands behind it.
+    /// Value behind the equals sign.
     pub value: Value,
-    /// Where its name stands.
+    /// Position of its name.
     pub at: Position,
 }
 
@@ -202,7 +202,7 @@ pub enum Element {
     Other(String),
 }
 
-/// How an array lies in memory: `{1,0:T(8,128)(2,1)S(1)}`.
+/// Memory layout of an array: `{1,0:T(8,128)(2,1)S(1)}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// `1,0`: the dims, the one whose neighbours lie side by side first.
@@ -213,7 +213,7 @@ pub struct Layout {
     pub rest: String,
 }
 
-/// What names consist of: `[A-Za-z0-9_.-]`.
+/// Whether names contain this character: `[A-Za-z0-9_.-]`.
 pub(super) fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-')
 }

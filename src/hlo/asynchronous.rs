@@ -27,8 +27,8 @@ pub(super) struct Bytes {
     range: Range<u64>,
 }
 
-/// What becomes of the beginning or the end of an asynchronous operation: a tuple of its operands, its result and a context,
-/// of which the end gives the result.
+/// Lowers the start or the end of an asynchronous operation. The start gives a tuple of its operands, its result and a
+/// context; the end takes the result from it.
 pub(super) fn lower(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
     match e.instruction.opcode.as_str() {
         // (destination, source, context), of which `copy-done` gives the destination.
@@ -107,7 +107,7 @@ pub(super) fn bytes(e: &Emitter, operands: &[Value]) -> Option<Value> {
     (is_list && is_wide).then(|| Value::Bytes(Box::new(bytes)))
 }
 
-/// What a shape with a layout says but for the memory space.
+/// A shape with its layout, without the memory space.
 #[derive(Clone, Copy, PartialEq)]
 struct InMemory<'s> {
     element: &'s ast::Element,

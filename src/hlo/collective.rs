@@ -1,4 +1,4 @@
-//! What devices exchange: each collective as operations between the values of the devices in a group.
+//! Exchange between devices: each collective as operations between the values of the devices in a group.
 
 use crate::ir::{Fusion, Op, ValueId};
 use crate::tensor::DType;
@@ -11,7 +11,7 @@ use super::{collective_plan, device, manual, ragged_exchange};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
-/// What becomes of a collective; `None` for any other operation.
+/// Lowers a collective; `None` for any other operation.
 ///
 /// A reduction adds in the order of the plan that a compiled TPU file has of it (`collective_plan`). Without one it adds in
 /// the group's order, one device after the other, each step in the region's type: XLA:CPU does so (FACTS 6.1), and for a TPU's
@@ -50,7 +50,7 @@ fn begun(operands: &[Value], result: Value) -> Value {
     Value::Tuple(vec![operand, result, Value::Nothing, Value::Nothing])
 }
 
-/// What each device gets of one operand, which has this number among all.
+/// The results of a collective on one operand, one per device; the number is the operand's among all.
 type OfOne = fn(&mut Emitter, &Value, usize) -> Result<Vec<Value>>;
 
 /// A collective over several operands is one over each.
@@ -82,7 +82,7 @@ fn of_arrays(arrays: &[ValueId]) -> Value {
     }
 }
 
-/// What `change` makes of the arrays of several values that stand beside each other: real parts together, and imaginary ones.
+/// Applies `change` to the arrays of several values together: once to the real parts, and once to the imaginary ones.
 pub(super) fn beside(
     e: &mut Emitter,
     values: &[Value],
@@ -125,7 +125,7 @@ fn reduced(e: &mut Emitter, operand: &Value, number: usize, group: &[usize]) -> 
     Ok(sum)
 }
 
-/// What the groups give, for each device; zeros for one in no group.
+/// The result of each device, from those of its group; zeros for a device in no group.
 pub(super) fn in_groups(
     e: &mut Emitter,
     operand: &Value,
@@ -212,14 +212,14 @@ fn reduce_scatter(e: &mut Emitter, operand: &Value, number: usize) -> Result<Vec
     })
 }
 
-/// What the first of each group has.
+/// The value of the first device of each group.
 fn broadcast(e: &mut Emitter, operand: &Value, _: usize) -> Result<Vec<Value>> {
     in_groups(e, operand, |_, group| {
         Ok(vec![group.first().map_or(Value::Nothing, |first| operand.on(*first)); group.len()])
     })
 }
 
-/// What another device has; zeros where none gives.
+/// The value of the source device; zeros if no device sends one.
 fn permute(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     let [operand] = operands else { return Err(e.unknown("a collective-permute of one operand is supported")) };
     let pairs = pairs(e)?;

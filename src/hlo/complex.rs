@@ -80,7 +80,7 @@ fn part_of(literal: &Literal, side: usize) -> Literal {
     }
 }
 
-/// What becomes of such an operation.
+/// Lowers an operation on complex numbers.
 pub(super) fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
     let opcode = e.instruction.opcode.as_str();
     match (opcode, &operands[..]) {

@@ -35,7 +35,7 @@ pub(super) fn repeat(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value>
     state_after(e, &state, op)
 }
 
-/// What a loop makes of its state.
+/// The state after a loop.
 pub(super) fn state_after(e: &mut Emitter, state: &Value, op: Op) -> Result<Value> {
     let mut arrays = Vec::new();
     state.leaves(&mut arrays);
@@ -86,7 +86,7 @@ pub(super) fn choose(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     Ok(Value::of_devices(each))
 }
 
-/// What a predicate or an index picks of what all branches give.
+/// The result that a predicate or an index picks from those of all branches.
 fn pick(e: &mut Emitter, which: ValueId, mut branches: Vec<Value>) -> Result<Value> {
     let by_predicate = e.shape(which).dtype() == Some(DType::Pred);
     let mut picked = branches.pop().ok_or_else(|| e.fail("no branch"))?;

@@ -23,7 +23,7 @@ pub(super) struct AsDot {
     pub reshaped: [Vec<usize>; 2],
     /// Dimension numbers of the dot.
     pub dims: DotDims,
-    /// What the dot gives.
+    /// Dims of the dot's result.
     pub given: Vec<usize>,
     /// Dim `i` of the result is dim `permutation[i]` of what the dot gives, but for groups, which lie apart, and dims of
     /// extent one that a contracted window leaves.
@@ -32,7 +32,7 @@ pub(super) struct AsDot {
     pub output: Vec<usize>,
 }
 
-/// How one spatial dim behaves.
+/// Role of one spatial dim in the dot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spatial {
     Batch,
@@ -193,7 +193,8 @@ pub(super) fn as_dot(
     Ok(AsDot { windows, reversed, reshaped, dims, given, permutation, output: result })
 }
 
-/// What the output positions of a spatial dim meet: (element of the left operand, element of the window) pairs.
+/// Role of a spatial dim, from the pairs (element of the left operand, element of the window) at each output position;
+/// `None` for a window that does not fit.
 fn spatial(w: &WindowSpec, lhs: usize, rhs: usize) -> Option<Spatial> {
     if rhs != w.size || w.stride == 0 || w.lhs_dilate == 0 || w.rhs_dilate == 0 || w.size == 0 {
         return None;

@@ -1,4 +1,4 @@
-//! What each `custom-call` becomes, by its target.
+//! Lowering of each `custom-call`, by its target.
 
 use crate::analysis::comparator;
 use crate::ir::{ApproxTopK, Op, PartialReduce, Shape, ValueId};

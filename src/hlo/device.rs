@@ -40,8 +40,8 @@ const HANDING_ON: &[&str] = &[
     "tuple",
 ];
 
-/// How many devices run a program: each of `replicas` in `partitions` parts. Device `replica * partitions + partition`
-/// (XLA's flattened id) is one of them.
+/// Number of devices that run a program: each of `replicas` in `partitions` parts. Device `replica * partitions +
+/// partition` (XLA's flattened id) is one of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Devices {
     pub replicas: usize,
@@ -126,7 +126,7 @@ pub(super) fn is_apart(e: &Emitter, operands: &[Value]) -> bool {
     operands.iter().any(Value::differs) && !HANDING_ON.contains(&opcode)
 }
 
-/// What an operation gives on each device, of what each has.
+/// Lowers an operation once per device, on that device's operands.
 pub(super) fn apart(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     let mut each = Vec::new();
     for device in 0..e.lowering.devices.count() {
@@ -175,7 +175,7 @@ pub(super) fn repeat(e: &mut Emitter, state: &Value) -> Result<Value> {
     control::state_after(e, &state, Op::While { condition, body })
 }
 
-/// How many arrays there are.
+/// Number of arrays in a value.
 fn count(value: &Value) -> usize {
     let mut arrays = Vec::new();
     value.leaves(&mut arrays);

@@ -6,11 +6,11 @@ use super::ast::{self, Position};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {name}: {why}")]
 pub struct LowerError {
-    /// Where that stands in the file.
+    /// Position of the fault in the file.
     pub at: Position,
     /// The instruction's name and opcode, or a computation's name.
     pub name: String,
-    /// What of it has no meaning here.
+    /// The part that the tool assigns no semantics to.
     pub why: String,
     /// Whether this is about something that HLO has a meaning for, as far as is known, but that has none here: no
     /// contradiction.

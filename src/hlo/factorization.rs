@@ -152,7 +152,7 @@ fn is(e: &Emitter, name: &str) -> Result<bool> {
     setting(e, name, "BOOLEAN", |value| value.trim().parse().ok())
 }
 
-/// What `backend_config` says of a name.
+/// Value of a name in `backend_config`.
 fn setting<T>(e: &Emitter, name: &str, form: &str, read: impl Fn(&str) -> Option<T>) -> Result<T> {
     let config = e.attributes().inside_braces("backend_config")?.unwrap_or_default();
     let found = config.split(',').find_map(|field| {

@@ -1,4 +1,4 @@
-//! Where an array's elements lie in memory, as its layout and tiles say: what a `bitcast` needs.
+//! Memory positions of an array's elements, by its layout and tiles: a `bitcast` needs them.
 //!
 //! Source: openxla `docs/tiled_layout.md`.
 

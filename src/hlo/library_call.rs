@@ -1,4 +1,4 @@
-//! What XLA:CPU leaves to libraries, as calls of what it means.
+//! Operations that XLA:CPU leaves to libraries, as calls of computations that define them.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
-/// What `define` makes of f32 operands: a call of it, beside what a library computes in its place. Where libraries are not
-/// asked for, or operands are of another type, it stands for itself.
+/// Lowers f32 operands to a call of the computation that `define` writes, marked with the library function that
+/// computes it. If libraries are not asked for, or operands are of another type, the computation is inlined.
 pub(super) fn call(
     e: &mut Emitter,
     function: LibraryFunction,

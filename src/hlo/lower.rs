@@ -21,7 +21,7 @@ use super::{complex, excess, parameter_list, settings};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
-/// Where a value of the entry comes from.
+/// Origin of a value of the entry in the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Origin {
     /// The instruction's name in the file, behind that of the fusion or call of the entry where it stands in one. One
@@ -42,15 +42,16 @@ pub struct Import {
     pub program: Program,
     /// For each value of its entry, its place in the file.
     pub origins: Vec<Origin>,
-    /// What its arguments are called: `arg0`, on device 1 `arg0@1`, and parts of complex numbers `arg0.real`, `arg0.imag`.
+    /// Names of its arguments: `arg0`, on device 1 `arg0@1`, and parts of complex numbers `arg0.real`, `arg0.imag`.
     pub argument_names: Vec<String>,
-    /// How many devices run it. What differs between them stands once for each.
+    /// Number of devices that run it. Values that differ between devices occur once for each.
     pub devices: usize,
     /// Whether a TPU compiler wrote the file.
     pub for_tpu: bool,
     /// Whether it is a compiler's output: then it has the compiler's plans.
     pub is_compiled: bool,
-    /// What has no meaning here and stands as [`Op::Opaque`], in the file's order; nothing where [`lower`] took the file.
+    /// Instructions that the tool assigns no semantics to, in the file's order. They are [`Op::Opaque`] in the program;
+    /// none if [`lower`] took the file.
     pub unknown: Vec<Unknown>,
     /// The collectives that a compiled file has a plan of, in its order.
     pub collectives: Vec<PlannedCollective>,
@@ -160,7 +161,7 @@ impl Body {
         &self.instructions[id].shape
     }
 
-    /// How many products go into one sum of a dot; none for other values.
+    /// Number of products in one sum of a dot; `None` for other values.
     pub fn products(&self, id: ValueId) -> Option<usize> {
         let ir::Instruction { op: Op::Dot { dims, .. }, operands, .. } = &self.instructions[id] else { return None };
         Some(dims.products(self.shape(operands[0]).dims()))
@@ -198,7 +199,7 @@ impl Body {
     }
 }
 
-/// What a computation's parameters stand for.
+/// Values of a computation's parameters.
 #[derive(Clone, Copy)]
 pub(super) enum Given<'g> {
     /// The arguments of a call.
@@ -221,9 +222,9 @@ pub(super) struct Lowering<'a> {
     pub computations: Vec<ir::Computation>,
     /// Regions lowered already, by position in the file, and whether an array is given as a tuple.
     regions: HashMap<(usize, bool, bool), ComputationId>,
-    /// How many fusions were inlined.
+    /// Number of fusions that were inlined.
     pub fusions: usize,
-    /// What has no meaning here, if that is not to be refused.
+    /// Instructions without semantics that were found so far; `None` if they are errors.
     pub unknown: Option<Vec<Unknown>>,
     /// Whether what XLA:CPU leaves to libraries stands as a call.
     pub libraries: bool,
@@ -289,7 +290,7 @@ impl<'a> Lowering<'a> {
         Ok(self.computations.len() - 1)
     }
 
-    /// What stands behind the module's name.
+    /// Attributes behind the module's name.
     pub fn header(&self) -> &'a [ast::Attribute] {
         &self.module.attributes
     }

@@ -1,10 +1,10 @@
-//! What an instruction of a file became, on one device or on several.
+//! The values of a file's instruction after lowering, on one device or on several.
 
 use crate::ir::ValueId;
 
 use super::asynchronous::Bytes;
 
-/// What an instruction of the file became.
+/// Lowered value of an instruction of the file.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     /// A value whose shape is that of an array, never of a tuple.
@@ -12,7 +12,8 @@ pub(super) enum Value {
     /// The real and the imaginary part of an array of complex numbers.
     Complex([ValueId; 2]),
     Tuple(Vec<Value>),
-    /// What differs between devices: what each has, never a tuple. What all have alike stands once, without this.
+    /// A value per device, if they differ; never a tuple. A value that is the same on all devices occurs once, without
+    /// this.
     Devices(Vec<Value>),
     /// A piece of an array's memory.
     Bytes(Box<Bytes>),
@@ -74,7 +75,7 @@ impl Value {
         }
     }
 
-    /// What one device has.
+    /// The value on one device.
     pub fn on(&self, device: usize) -> Value {
         match self {
             Value::Devices(each) => each.get(device).cloned().unwrap_or(Value::Nothing),

@@ -49,13 +49,13 @@ fn meshes(attributes: &[Attribute]) -> Vec<(String, Mesh)> {
     meshes
 }
 
-/// How many devices the largest mesh of a module has; none if its header names no mesh.
+/// Number of devices of a module's largest mesh; `None` if its header names no mesh.
 pub(super) fn mesh_devices(module: &Module) -> Option<usize> {
     let size = |mesh: &Mesh| mesh.iter().try_fold(1usize, |product, (_, size)| product.checked_mul(*size));
     meshes(&module.attributes).iter().map(|(_, mesh)| size(mesh).unwrap_or(usize::MAX)).max().filter(|n| *n > 0)
 }
 
-/// How one array is cut: for each dim the axes of the mesh along which it is.
+/// Sharding of one array: for each dim the axes of the mesh along which it is cut.
 struct Cut {
     mesh: Mesh,
     axes: Vec<Vec<usize>>,
@@ -67,7 +67,7 @@ impl Cut {
         self.axes.get(dim).map_or(1, |axes| axes.iter().map(|axis| self.mesh[*axis].1).product())
     }
 
-    /// Which part of a dim a device has.
+    /// Number of the part of a dim that a device has.
     fn part(&self, dim: usize, device: usize) -> usize {
         let place = |axis: usize| {
             let inner: usize = self.mesh[axis + 1..].iter().map(|(_, size)| size).product();
@@ -174,7 +174,7 @@ fn joined(e: &mut Emitter, cut: &Cut, operand: &Value, begin: &mut Vec<usize>, r
     }
 }
 
-/// What becomes of each operand by its cut; several are a tuple.
+/// Applies `of_one` to each operand with its cut; several results are a tuple.
 fn over(
     e: &mut Emitter,
     operands: &[Value],

@@ -1,4 +1,4 @@
-//! What each opcode becomes.
+//! Lowering of each opcode.
 
 use std::cmp::Ordering;
 
@@ -199,8 +199,8 @@ fn dimension_size(e: &mut Emitter, operands: &[ValueId], claimed: &Shape) -> Res
     }
 }
 
-/// What is claimed of elements that are only moved, in the float type they have: compiled programs widen or round them
-/// on the way.
+/// The claimed shape of elements that are only moved, in their own float type: compiled programs widen or round them on
+/// the way.
 pub(super) fn in_type_of(e: &Emitter, operands: &[ValueId], claimed: Shape) -> Shape {
     let own = operands.first().and_then(|operand| e.shape(*operand).dtype());
     match (own, claimed.dtype()) {

@@ -33,7 +33,7 @@ pub(super) fn is_complex(shape: &ast::Shape) -> bool {
     matches!(shape, ast::Shape::Array { element: Element::Other(name), .. } if name == "c64" || name == "c128")
 }
 
-/// How many parameters a shape takes for one device.
+/// Number of parameters of a shape on one device.
 fn arrays(shape: &ast::Shape) -> usize {
     match shape {
         ast::Shape::Tuple(parts) => parts.iter().map(arrays).sum(),
@@ -53,7 +53,7 @@ fn is_apart(parameter: &ast::Instruction, given: Given, devices: Devices) -> boo
     matches!(given, Given::Entry) && devices.count() > 1 && !is_shared
 }
 
-/// Where each parameter begins, by its number in the file.
+/// Number of each parameter's first array, by the parameter's number in the file.
 pub(super) fn firsts(computation: &Computation, given: Given, devices: Devices) -> HashMap<u64, First> {
     let parameters = computation.instructions.iter();
     let mut parameters: Vec<(u64, &ast::Instruction)> =
@@ -78,10 +78,10 @@ pub(super) fn lower(e: &mut Emitter, given: Given, first: First) -> Result<Value
     of_shape(e, &e.instruction.shape, &Apart { given, count }, None, &mut next)
 }
 
-/// What stands once for each device.
+/// A parameter with an array for each device.
 struct Apart<'g> {
     given: Given<'g>,
-    /// How often each array stands, where no state tells.
+    /// Number of copies of each array, if no state determines it.
     count: usize,
 }
 

@@ -17,11 +17,11 @@ fn pair(e: &Emitter, operands: &[ValueId]) -> Result<[ValueId; 2]> {
     operands.try_into().map_err(|_| e.fail(format!("two operands are needed, {} are given", operands.len())))
 }
 
-/// How a product takes its operands: the precision asked for each, and whether both are rounded to bf16 first.
+/// Operand precision of a product: the one asked for each operand, and whether both are rounded to bf16 first.
 type Passes = ([Precision; 2], bool);
 
-/// What the operation's attributes ask for. A compiled file that has no plans for a matrix unit is XLA:CPU's, which computes f32 operands as
-/// they are, whatever algorithm was asked for.
+/// Operand precision that the operation's attributes ask for. A compiled file without plans for a matrix unit is
+/// XLA:CPU's: f32 operands are taken as they are, whatever algorithm was asked for.
 fn passes(e: &Emitter) -> Result<Passes> {
     let attributes = e.attributes();
     let known = [Precision::Default, Precision::High, Precision::Highest];
@@ -146,7 +146,7 @@ pub(super) fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shap
     reshaped(e, result, &as_dot.output)
 }
 
-/// What the dot does not tell of the convolution.
+/// Properties of a convolution that its dot does not show.
 fn describe(
     dims: &[usize],
     as_dot: &convolution::AsDot,

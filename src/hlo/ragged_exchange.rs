@@ -39,7 +39,7 @@ pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     Ok(Value::of_devices(each))
 }
 
-/// What an array of one number a member says for one of them, as a scalar.
+/// Element of one member, as a scalar, from an array with one number per member.
 fn number_for(e: &mut Emitter, numbers: &Value, member: usize, members: usize) -> Result<ValueId> {
     let Value::Array(id) = *numbers else { return Err(e.fail("offsets and sizes are arrays")) };
     let shape = e.shape(id).clone();

@@ -16,7 +16,7 @@ use super::{fill, product};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
-/// What becomes of a kernel, if it is one of the two.
+/// Lowers one of the two kernels; `None` for any other.
 pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Option<Value>> {
     let name = e.attributes().op_name().unwrap_or_default();
     match name.rsplit('/').next() {
@@ -65,8 +65,8 @@ fn sizes(e: &mut Emitter, offsets: ValueId) -> Result<ValueId> {
     e.emit(Op::Binary(Binary::Subtract), vec![ends, starts], None)
 }
 
-/// What the kernel's own text says of its products. It says nothing else that a result depends on: K is one block, and rows
-/// of no group stay as they are in memory (a modelling choice: zeros, as `ragged-dot` has them).
+/// Precision of the kernel's products, from its own text. The text says nothing else that a result depends on. K is one
+/// block, and rows of no group stay as they are in memory (a modelling choice: zeros, as `ragged-dot` has them).
 fn precision(e: &Emitter, of: DType) -> Result<Precision> {
     let config = config(e)?;
     let call = config.value("custom_call_config");

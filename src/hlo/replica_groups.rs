@@ -1,5 +1,5 @@
-//! Which devices take part in a collective together. Forms: openxla/xla `hlo_parser.cc`, `replica_group.cc`; meaning:
-//! `collective_ops_utils.h` (FACTS 6.1).
+//! The groups of devices that take part in a collective together. Forms: openxla/xla `hlo_parser.cc`,
+//! `replica_group.cc`; meaning: `collective_ops_utils.h` (FACTS 6.1).
 
 use super::ast;
 use super::device::Devices;
@@ -8,7 +8,7 @@ use super::error::LowerError;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
-/// What the numbers in `replica_groups` stand for.
+/// Meaning of the numbers in `replica_groups`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
     /// Replicas; each partition has groups of its own.
@@ -37,7 +37,7 @@ impl Mode {
         }
     }
 
-    /// How many there are of what the numbers stand for.
+    /// Number of replicas, partitions or devices, whichever the numbers stand for.
     fn count(self, devices: Devices) -> usize {
         match self {
             Mode::Replicas | Mode::ReplicasOfAllPartitions => devices.replicas,

@@ -1,4 +1,4 @@
-//! Where an instruction stands in the user's program, as its metadata says.
+//! Position of an instruction in the user's program, as its metadata says.
 
 use std::collections::HashMap;
 
@@ -51,7 +51,7 @@ impl<'a> Sources<'a> {
         Some(format!("{}:{}{function}", base_name(file), field(location, "line")?))
     }
 
-    /// What stands behind a number in a side table.
+    /// Row of a side table behind its number.
     fn row(&self, table: &str, number: &str) -> Option<&'a str> {
         let table = self.module.tables.iter().find(|t| t.heading == table)?;
         table

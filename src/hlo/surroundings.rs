@@ -1,10 +1,10 @@
-//! What surrounds an instruction while a file is lowered.
+//! Context of an instruction while a file is lowered.
 
 use std::sync::Arc;
 
 use crate::ir::{Fusion, Setting, Tiling};
 
-/// What surrounds an instruction that is inlined.
+/// Context of an instruction that is inlined.
 #[derive(Clone, Default)]
 pub(super) struct Scope {
     /// The fusion or call of the entry.
@@ -23,7 +23,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// What surrounds the instructions of a region.
+    /// Context of the instructions of a region.
     pub fn of_region(&self) -> Scope {
         Scope { depth: self.depth + 1, small_call: self.small_call, ..Scope::default() }
     }

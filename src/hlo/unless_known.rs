@@ -1,4 +1,5 @@
-//! What has no meaning here, as functions of which no more is known, for those who read a program and do not run it.
+//! Instructions that the tool assigns no semantics to, as opaque functions. They are for users that read a program and
+//! do not run it.
 
 use crate::ir::{self, Op, ValueId};
 
@@ -17,7 +18,7 @@ type Result<T> = std::result::Result<T, LowerError>;
 pub struct Unknown {
     /// The instruction's name in the file.
     pub name: String,
-    /// What it does: its opcode, of a custom call the target.
+    /// Name of its operation: the opcode, or the target of a custom call.
     pub what: String,
     /// Its place in the file.
     pub at: Position,
@@ -31,10 +32,10 @@ const IGNORED: &[&str] =
 
 const OF_CUSTOM_CALLS: &[&str] = &["backend_config", "called_computations", "custom_call_target"];
 
-/// How deep calls are told apart.
+/// Depth of nested calls whose text tells opaque instructions apart.
 const DEPTH: usize = 2;
 
-/// What `lower` makes of an instruction; of one that has no meaning here, opaque values, where that is asked for.
+/// Lowers an instruction by `lower`. One without semantics becomes opaque values, if those are asked for.
 pub(super) fn unless_known<'a>(
     e: &mut Emitter<'_, 'a>,
     operands: Vec<Value>,
@@ -87,7 +88,7 @@ fn opaque(e: &mut Emitter, operands: &[Value], why: LowerError) -> Result<Value>
 /// A call of something opaque.
 struct Call {
     arrays: Vec<ValueId>,
-    /// How often each of its results stands.
+    /// Number of devices with a result of their own; 1 if the results are the same on all.
     devices: usize,
     /// Its next result.
     op: ir::Opaque,
@@ -121,7 +122,7 @@ impl Call {
     }
 }
 
-/// What an instruction says, but for its name, its operands, and how it is compiled.
+/// Text of an instruction, without its name, its operands, and the attributes that concern its compilation.
 fn terms(lowering: &Lowering, instruction: &ast::Instruction, depth: usize) -> String {
     let mut text = shape(&instruction.shape);
     let is_call = instruction.opcode == "custom-call";
@@ -158,7 +159,7 @@ fn called<'a>(lowering: &Lowering<'a>, attribute: &Attribute) -> Vec<&'a Computa
     words.iter().filter_map(|word| lowering.find(word.trim_start_matches('%'))).collect()
 }
 
-/// What a computation says, whatever its values are called.
+/// Text of a computation, without the names of its values.
 fn body(lowering: &Lowering, computation: &Computation, depth: usize) -> String {
     let place = |name: &str| computation.instructions.iter().position(|one| one.name == name).unwrap_or_default();
     let instruction = |one: &ast::Instruction| {

@@ -1,4 +1,4 @@
-//! What each operation's error makes of the margin between the two candidates of a flipped row.
+//! Effect of each operation's error on the margin between the two candidates of a flipped row.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,8 @@ pub struct Line {
     pub place: Place,
     /// The largest magnitude of its local error over its elements, in its own unit.
     pub largest: f64,
-    /// What this error alone makes of the margin, in the scores' unit; towards the token that the machine names where it is
-    /// negative.
+    /// Change of the margin by this error alone, in the scores' unit. A negative change favours the token that the
+    /// machine names.
     pub change: f64,
 }
 
@@ -29,12 +29,12 @@ pub struct Explanation {
     pub exact_margin: f64,
     /// The margin on the machine: 0 or below.
     pub machine_margin: f64,
-    /// What each error changes, the largest change towards the machine's token first.
+    /// Effect of each error, the largest change towards the machine's token first.
     pub lines: Vec<Line>,
 }
 
 impl Explanation {
-    /// What all errors together make of the margin: what there is to explain.
+    /// Change of the margin by all errors together: the one to explain.
     pub fn whole(&self) -> f64 {
         self.machine_margin - self.exact_margin
     }

@@ -19,7 +19,7 @@ pub struct Flip {
     pub emitted: usize,
 }
 
-/// What became of all rows.
+/// Outcome of all rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flips {
     /// Rows that were compared.

@@ -45,7 +45,7 @@ pub enum WhyError {
     Wide {
         /// The operations' names.
         kept: String,
-        /// What does not fit.
+        /// The part that does not fit.
         why: ShapeError,
     },
     /// The scores rank nothing.

@@ -18,8 +18,8 @@ pub struct Trial {
     pub emitted: usize,
     /// The margin of the two candidates then.
     pub margin: f64,
-    /// What it would be if nothing but the operations' own changes were gone. What rounds after them rounds other numbers
-    /// then, so that the two differ by as much as those roundings are worth.
+    /// The margin to expect if only the operations' own errors were gone. The roundings after them then round other
+    /// numbers, so the measured margin differs from it by the effect of those roundings.
     pub expected: f64,
 }
 
@@ -30,7 +30,7 @@ impl Trial {
     }
 }
 
-/// What came of keeping a row's operations wide.
+/// Outcome of keeping a row's operations wide.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Undone {
     /// All runs, in order.

@@ -55,7 +55,7 @@ pub(super) fn decompose(e: &mut Emitter, a: ValueId, signed: SignedZero) -> Resu
 }
 
 struct Reflector {
-    /// What the column's first element becomes.
+    /// New value of the column's first element.
     beta: ValueId,
     tau: ValueId,
     /// The vector, one at first; none of a column of one element, which stays as it is.
@@ -106,7 +106,7 @@ fn behind_one(e: &mut Emitter, v: Option<ValueId>, one: &[usize], dtype: DType) 
     Ok(join(e, rank - 2, [Some(one), v])?.unwrap_or(one))
 }
 
-/// What a reflector makes of columns.
+/// Applies a reflector to columns.
 fn reflect(e: &mut Emitter, v: ValueId, tau: ValueId, columns: ValueId) -> Result<ValueId> {
     let dims = e.shape(columns).dims().to_vec();
     let rank = dims.len();
@@ -121,7 +121,7 @@ fn reflect(e: &mut Emitter, v: ValueId, tau: ValueId, columns: ValueId) -> Resul
     binary(e, Binary::Subtract, columns, products)
 }
 
-/// What one reflector of many makes of columns of as many rows as it has.
+/// Applies one reflector of many to columns with as many rows as it has.
 fn one_of_many(e: &mut Emitter, step: usize, [a, taus]: [ValueId; 2], columns: ValueId) -> Result<ValueId> {
     let (batch, [rows, _]) = matrix(e, a)?;
     let one = [&batch[..], &[1, 1]].concat();

@@ -61,12 +61,12 @@ fn value(input: &mut Input, name: &str) -> Result<Value, Fault> {
     }
 }
 
-/// What may stand in a word beside brackets: `b0f_0io->b0f`, `-3`, `%region_0.1`.
+/// Whether a word beside brackets may contain this character: `b0f_0io->b0f`, `-3`, `%region_0.1`.
 fn is_word(c: char) -> bool {
     c.is_ascii_graphic() && !matches!(c, ',' | '(' | ')' | '[' | ']' | '{' | '}' | '"' | '\'' | '/' | '\\')
 }
 
-/// What may stand in a word of a list in braces.
+/// Whether a word of a list in braces may contain this character.
 fn is_listed(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '+' | '%')
 }

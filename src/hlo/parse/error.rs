@@ -1,4 +1,4 @@
-//! Where a text stops being HLO, and what was expected there.
+//! Position at which a text stops being HLO, and the text expected there.
 
 use winnow::error::{AddContext, ParserError};
 use winnow::stream::{Location, Stream};
@@ -13,7 +13,7 @@ pub struct ParseError {
     pub line: u32,
     /// Counted from 1, in characters.
     pub column: u32,
-    /// What was expected and what was found, or which rule is broken.
+    /// The text expected and the text found, or the rule that is broken.
     pub message: String,
 }
 
@@ -54,7 +54,7 @@ impl Fault {
         Fault { at: input.current_token_start(), reason: Reason::Expected(what) }
     }
 
-    /// What stands at this byte breaks a rule.
+    /// The text at this byte breaks a rule.
     pub(super) fn rule(at: usize, message: impl Into<String>) -> Fault {
         Fault { at, reason: Reason::Rule(message.into()) }
     }
@@ -93,7 +93,7 @@ impl<I: Stream> AddContext<I, &'static str> for Fault {
     }
 }
 
-/// What stands at a byte, for a message: a name or number whole, other characters alone.
+/// The text at a byte, for a message: a name or number whole, other characters alone.
 fn found(text: &str, at: usize) -> String {
     let rest = text.get(at..).unwrap_or("");
     let Some(first) = rest.chars().next() else { return "the end of the text".to_string() };

@@ -15,7 +15,7 @@ use super::scope::Scope;
 /// The text not read yet, and what is known of the text before.
 pub(super) type Input<'a> = Stateful<LocatingSlice<&'a str>, Scope<'a>>;
 
-/// How deep brackets may stand in each other. Real files have fewer than ten levels.
+/// The largest depth of nested brackets. Real files have fewer than ten levels.
 pub(super) const LEVELS: usize = 256;
 
 /// The text not read yet.

@@ -76,7 +76,8 @@ fn module(input: &mut Input) -> Result<Module, Fault> {
     Ok(Module { name: named, attributes, tables, computations, entry: entry.unwrap_or(last) })
 }
 
-/// What a text is that is no HLO, and what to give instead, where it is one of the forms that JAX prints as well.
+/// Hint for a text in another form that JAX prints: the name of that form, and the text to give instead. `None` for any
+/// other text.
 fn other_form(text: &str) -> Option<&'static str> {
     if text.starts_with("module @")
         || text.starts_with("module {")

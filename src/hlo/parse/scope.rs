@@ -21,7 +21,7 @@ const CALLS: [&str; 11] = [
     "called_computations",
 ];
 
-/// What the parsers remember while they go.
+/// State of the parsers.
 #[derive(Debug)]
 pub(super) struct Scope<'a> {
     lines: Lines<'a>,
