@@ -122,7 +122,7 @@ impl Data {
         }
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         each_data!(self, v => v.len())
     }
@@ -339,7 +339,7 @@ impl Tensor {
         self.data.dtype()
     }
 
-    /// How many elements there are: the product of the dims.
+    /// Number of elements: the product of the dims.
     pub fn len(&self) -> usize {
         self.data.len()
     }

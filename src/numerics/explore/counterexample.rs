@@ -12,7 +12,7 @@ use super::row_outcome::Outcome;
 use super::search::mix;
 use super::{Answer, Difference, Exploration, ExploreError, Settings, Witness, permitted};
 
-/// Where a counterexample has been seen, on emulated machines. In order: each includes those before it.
+/// Emulated machines on which a counterexample has been seen, in order: each includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Seen {
     /// In the mode of the witness.
@@ -41,7 +41,7 @@ pub struct Counterexample {
     pub row: usize,
     /// The program, for the extents that are left.
     pub program: Program,
-    /// What it is given.
+    /// Arguments of the program.
     pub arguments: Vec<Tensor>,
     /// It with its choices.
     pub choices: Choices,
@@ -53,7 +53,7 @@ pub struct Counterexample {
     pub outcome: Vec<Flipped>,
     /// The first element that differs: where it was seen that XLA:CPU's own rules change the outcome, what they change.
     pub differs: Difference,
-    /// Where it was seen.
+    /// Machines on which it was seen.
     pub seen: Seen,
     /// Elements of all arguments, as given and now.
     pub elements: [usize; 2],
@@ -61,7 +61,7 @@ pub struct Counterexample {
     pub bits: [u32; 2],
     /// Extents that could not be made smaller because of an operation, each with it.
     pub held: Vec<String>,
-    /// How many smaller programs were tried.
+    /// Number of smaller programs that were tried.
     pub tried: usize,
 }
 
@@ -82,8 +82,8 @@ const TRIED: usize = 4000;
 /// The most programs that are tried before the first one that flips.
 const UNSEEN: usize = 400;
 
-/// How many elements of a long axis are drawn at first, and how often each: a flip that hangs on where a sum happens to lie is in
-/// some small draw sooner than in what ever smaller parts leave.
+/// Number of elements of a long axis that are drawn at first, and number of draws of each. A flip may depend on where a
+/// sum happens to lie; some small draw then shows it sooner than ever smaller parts do.
 const DRAWN: [usize; 5] = [1, 2, 4, 8, 16];
 const DRAWS: u64 = 16;
 
@@ -167,14 +167,14 @@ impl XlaCpu {
         XlaCpu { off: mode("xla-cpu/default/off"), on: mode("xla-cpu/default/cpu") }
     }
 
-    /// What it makes of a program in both settings; `None` if it cannot be.
+    /// Results of a program in both settings; `None` if it cannot be evaluated.
     fn off_and_on(&self, program: &Program, arguments: &[Tensor]) -> Option<[Vec<Tensor>; 2]> {
         let compiled = rewrite::apply(program, self.on.excess, &|op| self.on.chip.native_bf16(op)).program;
         let on = machine::evaluate(&compiled, &self.on, arguments).ok()?;
         Some([self.written_out(program, arguments)?, on])
     }
 
-    /// What it makes of a program that it is to change nothing in.
+    /// Results of a program as written, with the flag off.
     fn written_out(&self, program: &Program, arguments: &[Tensor]) -> Option<Vec<Tensor>> {
         machine::evaluate(program, &self.off, arguments).ok()
     }
@@ -193,10 +193,10 @@ struct Shrinker<'a> {
     /// The points of the whole program.
     points: &'a [Point],
     witness: &'a Witness,
-    /// What must be seen of every program.
+    /// Machines on which every program must be seen to flip.
     seen: Seen,
     xla_cpu: &'a XlaCpu,
-    /// How often all axes and numbers were looked at.
+    /// Number of rounds over all axes and numbers.
     round: u64,
     /// Programs tried for this row, and how many of them before it was asked for what is asked for now.
     tried: usize,
@@ -350,7 +350,7 @@ impl Shrinker<'_> {
         Ok(taken)
     }
 
-    /// How a choice of this program flips its outcome, if it does as it must.
+    /// Flip of this program's outcome by a choice; `None` if it does not flip, or not as it must.
     fn flip(&mut self, program: &Program, arguments: &[Tensor], taken: &[usize]) -> Result<Option<Flip>, ExploreError> {
         self.tried += 1;
         let choices = permitted(program, self.settings);

@@ -1,4 +1,5 @@
-//! Where an outcome is decided: the steps at which floats become tokens or kept sets, and how far apart is what they compare.
+//! Decisions of an outcome: the steps at which floats become tokens or kept sets, and the distance of the floats
+//! compared there.
 
 use crate::analysis::{Analysis, Precision, Reducer};
 use crate::ir::{Op, Program, Shape, ValueId};
@@ -13,23 +14,24 @@ use super::row_outcome::{Outcome, span};
 /// The most candidates that are told of.
 const TOLD: usize = 8;
 
-/// What decides one row of an outcome, and by how much. Ulps are those of the format that holds what is compared, at the larger
-/// of both.
+/// Step that decides one row of an outcome, and its margin. Ulps are those of the format that holds the values
+/// compared, at the larger of both.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Decision {
     /// The step at which floats become integers or predicates, by its name in the program of choices.
     pub step: String,
-    /// Where in the row the two values lie that come closest, the one that wins as declared first. Of a step that ranks, all
-    /// follow that may take its place under some choice, up to eight; of a comparison there is one place.
+    /// Positions in the row of the two values that come closest, the one that wins as declared first. For a step that
+    /// ranks, up to eight follow that may take the winner's place under some choice. For a comparison there is one
+    /// position.
     pub candidates: Vec<usize>,
-    /// How far the first is ahead as declared, in ulps.
+    /// Lead of the first as declared, in ulps.
     pub declared_ulp: f64,
-    /// How far ahead it is at least under every choice, in ulps: negative where it may fall behind, minus infinity where nothing
+    /// Least lead of the first under every choice, in ulps: negative if it may fall behind, minus infinity if nothing
     /// is known.
     pub enclosed_ulp: f64,
 }
 
-/// How a step ranks what it is given.
+/// Ranking of a step's operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ranking {
     /// Its two operands, element by element.
@@ -107,8 +109,8 @@ pub(super) fn values_of(steps: &[Step]) -> Vec<ValueId> {
     steps.iter().flat_map(|step| std::iter::once(step.result).chain(step.operands.iter().copied())).collect()
 }
 
-/// What decides each of `rows` rows of which it is asked: the first step that is left open there, or the closest of all if none
-/// is. `None` for others, and where no step is understood.
+/// The decision of each of `rows` rows, for those asked for: the first step that is left open there, or the closest of
+/// all if none is. `None` for other rows, and if no step is understood.
 ///
 /// # Errors
 /// If an operand is no array.

@@ -15,7 +15,7 @@ use crate::tensor::DType;
 use super::lax_names::{binary_name, compare_name, unary_name};
 use super::numpy_text::{dtype, number, numpy_array};
 
-/// What has no line of `jax.lax`: an operation, by its name and opcode.
+/// An operation without a line of `jax.lax`, by its name and opcode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name} ({what}) has no line in JAX here")]
 pub struct NoLine {
@@ -65,7 +65,7 @@ const TAKEN: &[&str] = &[
     "before", "more", "state",
 ];
 
-/// What begins the name of a region's function.
+/// Prefix of the name of a region's function.
 const REGION: &str = "region_";
 
 /// A name for each instruction: a word of Python's, each once.
@@ -165,7 +165,7 @@ impl Writer<'_> {
         format!("{REGION}{id}_of_loop")
     }
 
-    /// What a loop is given, of its state as one tuple: its condition, or its body.
+    /// Function of a loop, its condition or its body, with the state as one tuple.
     fn of_loop(&self, id: usize, computation: &Computation) -> Result<String, NoLine> {
         let (name, parameters) = (Writer::loop_name(id), tuple(&self.parameters(computation)));
         Ok(format!("def {name}(state):\n    {parameters} = state\n{}", indented(&self.body(computation)?)))
@@ -189,7 +189,7 @@ impl Writer<'_> {
         Ok(text)
     }
 
-    /// What an operation is, where it has no line.
+    /// Description of an operation that has no line.
     fn described(&self, instruction: &Instruction) -> String {
         let untyped = instruction.shape.dtype().filter(|of| dtype(*of).is_none());
         match untyped {

@@ -68,7 +68,8 @@ pub(super) fn simpler(data: &Data, at: usize) -> Vec<Data> {
     values.into_iter().filter_map(replaced).collect()
 }
 
-/// How many bits of an element's significand are set or stand before one that is; of integers, how many the magnitude has.
+/// Number of bits of an element's significand up to the last one that is set; for integers, number of bits of the
+/// magnitude.
 pub(super) fn significant_bits(tensor: &Tensor, at: usize) -> u32 {
     match tensor.dtype().is_float() {
         true => {

@@ -125,7 +125,7 @@ fn with_guards(program: &Program, spots: &[Spot]) -> Program {
     drop_unused_computations(guarded)
 }
 
-/// What a guard stands behind.
+/// The guard behind a value.
 fn guard(program: &Program, spot: &Spot) -> Guard {
     let mut within: Vec<String> = Vec::new();
     let mut computation = program.entry();

@@ -1,4 +1,4 @@
-//! Where elements go: operations that move elements and change none.
+//! Operations that move elements and change none.
 
 use crate::ir::{Instruction, Op, Shape, movement};
 use crate::tensor::DType;

@@ -7,7 +7,7 @@ use crate::num::flush_f32;
 
 use super::mxu::{self, Passes, Unit};
 
-/// How the products of a dot `[m,k] x [k,n]` are summed.
+/// Order in which the products of a dot `[m,k] x [k,n]` are summed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockOrder {
     sizes: [usize; 3],
@@ -31,7 +31,7 @@ pub struct Piece {
     pub form: Form,
 }
 
-/// How the products of a piece are summed.
+/// Order in which the products of a piece are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// One fused multiply-add after the other.
@@ -106,7 +106,7 @@ impl Block {
     }
 }
 
-/// What is multiplied, row-major, and on which unit.
+/// Row-major operands, and the unit that multiplies them.
 struct Operands<'a> {
     lhs: &'a [f32],
     rhs: &'a [f32],

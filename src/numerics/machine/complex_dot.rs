@@ -8,7 +8,7 @@ use crate::num::flush_f32;
 
 use super::mxu::Unit;
 
-/// How the products of one of the four dots `[m,k] x [k,n]` are summed.
+/// Order in which the products of one of the four dots `[m,k] x [k,n]` are summed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComplexDot {
     sizes: [usize; 3],

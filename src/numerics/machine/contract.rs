@@ -56,7 +56,7 @@ pub fn sum(binary: Binary, [left, right]: [&Value; 2], left_first: Option<&[bool
     Value::float(DType::F32, sums.map(|sum| if flush { flush_f32(sum) } else { sum }).collect())
 }
 
-/// What a sum adds at once: a number or a product, or several that join it one after the other.
+/// Term of a sum: a number or a product, or several of them that are added one after the other.
 pub trait Addend: Copy {
     /// The same rounded before it is added.
     type Rounded: Addend;
@@ -81,7 +81,7 @@ pub trait Addend: Copy {
     }
 }
 
-/// What lanes begin with: adding it changes nothing.
+/// Initial value of the lanes' accumulators: adding it changes nothing.
 pub const NOTHING: f32 = -0.0;
 
 impl Addend for f64 {

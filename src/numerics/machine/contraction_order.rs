@@ -1,7 +1,8 @@
-//! How Eigen cuts the f32 dots and convolutions that XLA:CPU leaves to it: a contraction (for a convolution, of the elements under
-//! each window with the kernel: `xla/backends/cpu/runtime/convolution_thunk_internal.h`), cut among threads and for the cache
-//! (`TensorContractionThreadPool.h`, `TensorContractionBlocking.h`, `GeneralBlockPanelKernel.h`), each block summed by oneDNN's sgemm
-//! (`xla/tsl/framework/contraction/eigen_contraction_kernel.h`). FACTS 3.11 and 3.8 have what was measured.
+//! Blocks into which Eigen cuts the f32 dots and convolutions that XLA:CPU leaves to it. A convolution is a contraction
+//! of the elements under each window with the kernel (`xla/backends/cpu/runtime/convolution_thunk_internal.h`). A
+//! contraction is cut among threads and for the cache (`TensorContractionThreadPool.h`, `TensorContractionBlocking.h`,
+//! `GeneralBlockPanelKernel.h`), and each block is summed by oneDNN's sgemm
+//! (`xla/tsl/framework/contraction/eigen_contraction_kernel.h`). Measurements: FACTS 3.11 and 3.8.
 
 use std::ops::Range;
 
@@ -32,9 +33,9 @@ const COPIED: usize = 384;
 
 /// The number of threads that Eigen estimates to pay.
 struct Threads {
-    /// Where positions or features are shared out.
+    /// Number of threads if positions or features are shared out.
     outer: usize,
-    /// Where products are.
+    /// Number of threads if products are shared out.
     inner: usize,
 }
 
@@ -98,7 +99,8 @@ impl Threads {
     }
 }
 
-/// How a dot `[n,k] x [k,m]` is cut, the elements of whose left operand cost `right` cycles each: Eigen has its matrices transposed.
+/// Parts and blocks of the products of a dot `[n,k] x [k,m]`, whose left operand costs `right` cycles an element: Eigen
+/// has its matrices transposed.
 fn parts([n, k, m]: [usize; 3], right: f64) -> Vec<Vec<Range<usize>>> {
     let threads = Threads::of(m, n, k, right);
     // The products that sgemm sums at a time.

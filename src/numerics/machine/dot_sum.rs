@@ -1,4 +1,4 @@
-//! Which order XLA:CPU sums the products of a dot in: whose code computes it.
+//! Choice of the order in which XLA:CPU sums the products of a dot, by the code that computes it.
 
 use crate::ir::{DotPlan, Fusion, Instruction, LibraryFunction};
 use crate::tensor::DType;
@@ -11,7 +11,7 @@ use super::dot_order::DotOrder;
 use super::mode::Mode;
 use super::mxu::Unit;
 
-/// How the products of a dot are summed.
+/// Order in which the products of a dot are summed.
 pub enum DotSum {
     /// In a library's lanes and cuts, or in those of rows times a vector.
     Lanes(DotOrder),

@@ -1,4 +1,4 @@
-//! What a compiler leaves to libraries.
+//! Operations that a compiler leaves to libraries.
 
 use crate::ir::{Fusion, Instruction, LibraryFunction, Shape};
 use crate::tensor::DType;
@@ -16,7 +16,8 @@ impl Machine<'_> {
             && self.mode.chip.library == Some(Library::Ynnpack)
     }
 
-    /// What a library computes in an instruction's place, where the machine has it and the mode leaves sums as they are.
+    /// The library function that computes an instruction, if the machine has the library and the mode leaves sums as
+    /// they are.
     pub fn library_function<'i>(&self, instruction: &'i Instruction) -> Option<&'i LibraryFunction> {
         let choices = &self.mode.choices;
         let own = self.mode.chip.library.is_some() && choices.acc == self.mode.chip.accumulation;
@@ -27,7 +28,7 @@ impl Machine<'_> {
     }
 }
 
-/// What a library computes in the place of a call.
+/// Results of the library function that replaces a call.
 ///
 /// # Panics
 /// If the function stands beside another instruction than a call.

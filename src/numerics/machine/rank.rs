@@ -19,7 +19,7 @@ use super::vector;
 
 type Result<T> = std::result::Result<T, EvalError>;
 
-/// What a sort's region orders by, if a stable sort of these rows by that key gives the region's order.
+/// Comparator of a sort's region, if a stable sort of these rows by its key gives the region's order.
 fn known_comparator(machine: &Machine, to_apply: ComputationId, rows: &[Value], length: usize) -> Option<Comparator> {
     let kept = |c: &Comparator| {
         rows.get(c.key).is_some_and(|keys| rounding_keeps(&machine.program.computations[to_apply], &[keys]))

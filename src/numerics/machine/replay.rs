@@ -14,7 +14,7 @@ use super::value::{Operand, Value};
 pub struct Replay<'p> {
     prepared: &'p Prepared<'p>,
     mode: &'p Mode,
-    /// What each copy reads in the place of its operand.
+    /// Value that each copy reads in place of its operand.
     reads: Vec<Option<ValueId>>,
     values: Vec<Option<Operand>>,
     /// Values that are not computed, or of which something that they depend on changed when no result depended on them.

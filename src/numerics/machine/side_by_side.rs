@@ -7,7 +7,7 @@ use crate::num::flush_f32;
 use super::contract::{self, Addend, Counted, NOTHING};
 use super::dot_order::DotOrder;
 
-/// How sums are taken.
+/// Sums of a vectorized loop: their order, and whether subnormals are flushed.
 pub struct SideBySide {
     sum_loop: SumLoop,
     flush: bool,
@@ -202,8 +202,8 @@ mod tests {
         assert_eq!(hash(sums(rows(8, 4, false), &products, 128, true)), 0xcbed_e3d0_ab80_7824);
     }
 
-    /// What stands in the optimised LLVM IR of jaxlib 0.10.2, by numbers that show which two meet: a large one and its
-    /// negative leave of the others what joins after them.
+    /// Lanes of a sum in the optimised LLVM IR of jaxlib 0.10.2, by numbers that show which two meet: of the others, a
+    /// large number and its negative leave those that are added after the two have met.
     #[test]
     fn elements_of_a_row_meet_as_their_registers_do() {
         let left = |extent: usize, [a, b]: [usize; 2]| {

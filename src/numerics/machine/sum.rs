@@ -11,7 +11,7 @@ use super::chip::Library;
 use super::mode::Mode;
 use super::vector::{self, StepRounding, SumOrder, VectorUnit, Weighted};
 
-/// How a mode sums the elements of reduced dims in one type, from one init.
+/// Sum of the elements of reduced dims in one type, from one init, as a mode computes it.
 pub struct RowSum {
     order: SumOrder,
     step: StepRounding,
@@ -39,7 +39,7 @@ pub struct RowPlan {
     windows: Option<Vec<usize>>,
 }
 
-/// What decides how a sum is computed, beside the mode.
+/// Properties of a sum that decide how it is computed, beside the mode.
 #[derive(Clone)]
 pub struct SumSite {
     /// The elements' type.
@@ -97,13 +97,13 @@ fn innermost_run(dims: &[usize], reduced: &[usize]) -> usize {
     inside.map(|d| dims[d]).product()
 }
 
-/// What a sum promises.
+/// Proven error bound of a sum.
 pub struct SumPromise {
-    /// What every addition is rounded to.
+    /// Format to which every addition is rounded.
     pub format: &'static Format,
     /// The most additions that round which one term meets.
     pub chain: u64,
-    /// How often the init is among the terms: HLO leaves it open.
+    /// Number of times that the init is among the terms: HLO leaves it open.
     pub inits: usize,
     /// Whether the sum is rounded to its type at the end.
     pub rounded_last: bool,
@@ -112,7 +112,7 @@ pub struct SumPromise {
 }
 
 impl RowSum {
-    /// How `mode` sums there.
+    /// The sum at `site` in `mode`.
     pub fn new(mode: &Mode, site: &SumSite) -> RowSum {
         let SumSite { dtype, ref extents, from_zero, .. } = *site;
         let library = mode.chip.library.filter(|_| matches!(site.fusion, Some(Fusion::Custom { .. })));
@@ -227,7 +227,7 @@ impl RowSum {
         matches!(self.order, SumOrder::Ynn { .. }) && (1..self.width).contains(&self.run)
     }
 
-    /// What each of those sums promises.
+    /// Proven error bound of each of those sums.
     ///
     /// An addition loses to flushing what is below the floor of one operand, or of its result where both operands are
     /// not: so of all additions together no more lose anything than there are terms other than zero.

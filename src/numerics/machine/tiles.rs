@@ -32,7 +32,7 @@ struct Layout {
     inner: usize,
 }
 
-/// How results are made of their elements.
+/// Reduction of elements to a result.
 enum Reduction {
     Sum(RowSum),
     Largest(bool),
@@ -163,7 +163,7 @@ struct Site<'a> {
     instructions: &'a [Instruction],
     frame: &'a Frame,
     producers: &'a [ValueId],
-    /// What is reduced.
+    /// The array that is reduced.
     array: ValueId,
     values: &'a [Option<Operand>],
     layout: Layout,

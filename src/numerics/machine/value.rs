@@ -321,7 +321,7 @@ impl Operand {
         Operand { value, each: Some(each) }
     }
 
-    /// How often each element of a broadcast follows itself; `None` where the value is whole.
+    /// Number of times that each element of a broadcast is repeated in a row; `None` if the value is whole.
     pub fn each(&self) -> Option<usize> {
         self.each
     }
@@ -341,7 +341,7 @@ impl Operand {
         &self.value
     }
 
-    /// What `function` makes of it, element by element.
+    /// Applies `function` to each element.
     pub fn map(self, function: impl FnOnce(Value) -> Value) -> Operand {
         Operand { value: function(self.value), each: self.each }
     }

@@ -7,7 +7,8 @@ use super::eval_error::{EvalError, refuse};
 use super::evaluate::{Machine, take_operands};
 use super::value::{Operand, Value};
 
-/// Where a value stands in a run: an instruction of a computation, and by which calls and trips of loops it was reached.
+/// Position of a value in a run: an instruction of a computation, and the calls and trips of loops by which it was
+/// reached.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
     /// For each loop or call around it, from the outermost: its instruction in the computation that runs it, and of loops
@@ -19,7 +20,7 @@ pub struct Place {
     pub instruction: ValueId,
 }
 
-/// What a computation is run for.
+/// Purpose for which a computation is run.
 #[derive(Clone)]
 enum Role {
     Entry,
@@ -58,7 +59,7 @@ impl Frame {
 /// One instruction that was run.
 pub(super) struct Step {
     pub place: Place,
-    /// What it was run on, if operands are kept.
+    /// Operands of the instruction, if they are kept.
     pub operands: Vec<Operand>,
 }
 

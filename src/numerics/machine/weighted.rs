@@ -9,9 +9,9 @@ use super::vector::StepRounding;
 /// A product that a reduction reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Product {
-    /// What is multiplied, as it stands in memory.
+    /// The operands of the product, as they lie in memory.
     pub operands: [ValueId; 2],
-    /// What the product is rounded to.
+    /// Format to which the product is rounded.
     pub rounded: StepRounding,
     /// Whether it is `reduce-precision` that rounds: to the same numbers, but a NaN keeps its bits and a subnormal is none of the unit's.
     pub keeps_nan: bool,

@@ -285,7 +285,7 @@ impl Form {
         (divisor.times(&factor)? == *self).then(|| Form::constant(factor))
     }
 
-    /// What it is looked up by.
+    /// Key under which the form is looked up.
     pub fn key(&self) -> Key {
         Key(self.all().map(|(monomial, coefficient)| (monomial, coefficient.clone())).collect())
     }

@@ -1,4 +1,4 @@
-//! Which arguments, results and rows of two programs belong together.
+//! Correspondence of the arguments, results and rows of two programs.
 
 use crate::ir::{Program, Shape, movement};
 use crate::machine::{Naming, Symbol};
@@ -14,7 +14,7 @@ pub enum AlignmentError {
         "{what} is {one} in the first program and {other} in the second: give programs of the same kinds of values"
     )]
     Kind {
-        /// Which.
+        /// The argument or result, in words.
         what: String,
         /// Its shape in the first program.
         one: String,
@@ -36,7 +36,7 @@ struct Pair {
     dims: [Vec<usize>; 2],
 }
 
-/// What belongs together in two programs.
+/// Corresponding arguments, results and rows of two programs.
 #[derive(Clone, Debug)]
 pub struct Alignment {
     arguments: Vec<Pair>,
@@ -44,7 +44,7 @@ pub struct Alignment {
     shapes: [Vec<Shape>; 2],
     /// The program with the larger arguments.
     large: usize,
-    /// Where the smaller program's rows begin in the larger one's, place by place.
+    /// Offsets of the smaller program's rows in the larger one's, one for each time it is laid over the larger one.
     offsets: Vec<usize>,
     /// Rows of the smaller and of the larger program, where there is one such pair.
     rows: Option<[usize; 2]>,
@@ -144,7 +144,7 @@ impl Alignment {
         self.large
     }
 
-    /// How often the smaller program is laid over the larger one.
+    /// Number of times that the smaller program is laid over the larger one.
     pub fn blocks(&self) -> usize {
         self.offsets.len()
     }
@@ -155,7 +155,8 @@ impl Alignment {
         pairs.all(|pair| pair.at[0] == pair.at[1] && pair.dims[0] == pair.dims[1]) && self.blocks() == 1
     }
 
-    /// What is compared with what.
+    /// The alignment in words: arguments paired by number, arrays without a counterpart, and the rows or beginnings
+    /// compared.
     pub fn in_words(&self) -> Vec<String> {
         self.words.clone()
     }
@@ -165,14 +166,14 @@ impl Alignment {
         self.results.iter().map(|pair| pair.at).collect()
     }
 
-    /// Where the smaller array begins in the larger one.
+    /// Origin of the smaller array in the larger one.
     fn origin(&self, pair: &Pair, block: usize) -> Vec<usize> {
         let [small, large] = [&pair.dims[1 - self.large], &pair.dims[self.large]];
         let at = |(a, b): (&usize, &usize)| if a != b && self.rows.is_some() { self.offsets[block] } else { 0 };
         small.iter().zip(large).map(at).collect()
     }
 
-    /// What the arguments of a program are called.
+    /// Names of a program's arguments.
     pub fn namings(&self, side: usize, block: usize) -> Vec<Naming> {
         let of = |number: usize| match self.arguments.iter().position(|pair| pair.at[side] == number) {
             Some(argument) => {

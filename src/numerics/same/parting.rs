@@ -18,7 +18,7 @@ pub struct Place {
     pub name: String,
     /// `op_name` of its metadata.
     pub op_name: Option<String>,
-    /// What computes it, and its shape.
+    /// The operation that computes it, and its shape.
     pub what: String,
 }
 
@@ -27,7 +27,7 @@ pub struct Place {
 pub struct Meeting {
     /// In the first and in the second program.
     pub places: [Place; 2],
-    /// What tells them apart.
+    /// Difference between the two.
     pub cause: String,
 }
 
@@ -50,7 +50,7 @@ impl fmt::Display for Meeting {
     }
 }
 
-/// What one program computes, to be looked up.
+/// Values that one program computes, to be looked up.
 struct Computed {
     firsts: HashSet<Symbol>,
     ends: HashSet<(Symbol, Symbol)>,
@@ -152,7 +152,7 @@ fn place(one: &Comparand, value: ValueId) -> Place {
     }
 }
 
-/// What tells two operations apart, as far as they say.
+/// Difference between two operations, as far as they say.
 fn cause([a, b]: [&Instruction; 2], modes: &[Mode; 2]) -> String {
     let rounds = |one: &Instruction| match &one.op {
         Op::Convert => Some(format!("a cast to {}", one.shape.dtype().unwrap_or(DType::F32))),

@@ -1,4 +1,5 @@
-//! What is computed otherwise, not only rounded: sums, products, quotients and dots that a choice changes, as the machine has them.
+//! Choices that compute otherwise and do not only round: sums, products, quotients and dots that a choice changes, as
+//! the machine has them.
 
 use crate::ir::{Binary, Builder, Compare, Op, Precision, Program, ValueId};
 use crate::machine::mxu::Accumulation;
@@ -74,7 +75,7 @@ fn bf16_sums_of_many_terms_are_enclosed() {
     }
 }
 
-/// What is left of a product when its own rounding is taken off is nothing, unless it is added before it is rounded.
+/// A product less its own rounding is zero, unless it is added before it is rounded.
 #[test]
 fn a_contraction_has_a_witness() {
     let mut b = Builder::new("remainder");
@@ -132,7 +133,7 @@ fn a_reciprocal_has_a_witness_and_keeps_no_equality_of_rows() {
     }
 }
 
-/// What is divided by itself is 1, and as products with reciprocals in bf16 3/3 is another number than 5/5.
+/// A quotient of equal numbers is 1; as products with reciprocals in bf16, 3/3 is another number than 5/5.
 #[test]
 fn a_reciprocal_of_itself_is_not_the_same_for_all() {
     let mut b = Builder::new("quotients");

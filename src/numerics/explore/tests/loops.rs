@@ -129,7 +129,7 @@ fn assert_same_bits(a: &[Tensor], b: &[Tensor], what: &dyn std::fmt::Display) {
     }
 }
 
-/// What is laid out gives the bits of the loops, whatever the unit.
+/// A loop that is laid out gives the bits of the loop, whatever the unit.
 #[test]
 fn trips_one_after_the_other_give_the_bits_of_the_loop() {
     let modes = ["v5e/default/off", "v6e/default/off", "tpu7x/high/off", "cpu/f32/off", "xla-cpu/default/off"];
@@ -300,8 +300,9 @@ fn guards_stand_in_bodies_and_counterexamples_keep_their_loops() {
     }
 }
 
-/// What is carried in bf16 is rounded where it is read: into the loop, from one trip to the next, and out of it. 137/128 squared is
-/// less than its rounding 147/128, whose square is 168.8/128: each would flip what is asked if it were read before it is rounded.
+/// A value carried in bf16 is rounded where it is read: into the loop, from one trip to the next, and out of it.
+/// 137/128 squared is less than its rounding 147/128, whose square is 168.8/128: each would flip the outcome if it were
+/// read before it is rounded.
 #[test]
 fn no_rounding_is_left_out_from_trip_to_trip() {
     let mut b = Builder::new("carried");
@@ -444,8 +445,9 @@ fn loops_that_cannot_be_laid_out_stay() {
     }
 }
 
-/// What a body widens and only hands on may be widened before the loop, where its rounding is left out: nothing is known of such a
-/// loop, nor of one that hands it out. What is rounded in each trip, read as it is stored or by a dot, is not of that kind.
+/// A value that a body widens and only hands on may be widened before the loop, where its rounding is left out. Nothing
+/// is known of such a loop, nor of one that hands it out. A value rounded in each trip, and read as it is stored or by
+/// a dot, is not of that kind.
 #[test]
 fn what_is_handed_on_and_was_rounded_before_is_not_guarded() {
     // How often a trip doubles what it has, by what it reads of `w`.

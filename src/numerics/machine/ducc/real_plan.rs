@@ -98,8 +98,8 @@ fn halved_backward(half: &ComplexPlan, roots: &Roots, data: &[Flushed]) -> Vec<F
 }
 
 impl Pass {
-    /// Where the elements of one transform are: on the side of the real numbers and on that of the half spectrum, which has
-    /// element `m` backward from the end where `m` is odd.
+    /// Positions of the elements of one transform: here on the side of the real numbers, in `half` on that of the half
+    /// spectrum. The half spectrum has element `m` backward from the end if `m` is odd.
     fn real(&self, i: usize, m: usize, k: usize) -> usize {
         i + self.after * (k + self.before * m)
     }

@@ -1,4 +1,4 @@
-//! What one pass of a real transform does with the elements of one transform.
+//! One pass of a real transform on the elements of one transform.
 //!
 //! At the first position all elements are real (`axis`), at the last of an even number of positions they lie half a step
 //! further (`middle`), and in between they are pairs of positions, complex numbers (`pair`). Of a half spectrum, element

@@ -1,4 +1,4 @@
-//! How products are made and added: one output's scalar arithmetic, which kernels lay over many outputs at once.
+//! Scalar arithmetic of one output: its products and additions, which kernels lay over many outputs at once.
 
 use crate::num::flush_f32;
 
@@ -14,7 +14,7 @@ pub(super) enum Kind {
 
 /// Products and additions of one pass.
 pub(super) trait Arithmetic {
-    /// What a chain of [`Arithmetic::step`] is in instructions.
+    /// Kind of the instructions for a chain of [`Arithmetic::step`].
     const KIND: Kind = Kind::Other;
 
     /// The product of two operands, rounded to f32.
@@ -53,7 +53,7 @@ pub(super) trait Arithmetic {
         sum + Self::wide_product(a, b)
     }
 
-    /// What becomes of an exact sum that has been rounded to f32.
+    /// Last step of an exact sum that has been rounded to f32: a unit that flushes makes subnormals zero.
     #[inline(always)]
     fn settle(sum: f32) -> f32 {
         sum

@@ -18,7 +18,7 @@ pub(super) enum Set {
 }
 
 impl Instructions {
-    /// What every processor of the target has.
+    /// The set that every processor of the target has.
     pub const PORTABLE: Instructions = Instructions(Set::Portable(Portable));
 
     /// All sets that this processor has, the fastest last.

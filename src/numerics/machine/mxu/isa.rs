@@ -28,7 +28,7 @@ pub(super) trait Isa: Copy + Send + Sync {
     }
 }
 
-/// What every processor of the target has.
+/// Instructions that every processor of the target has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Portable;
 

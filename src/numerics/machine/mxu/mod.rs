@@ -1,10 +1,10 @@
 //! The matrix unit: bf16 passes, their splits, and the order in which products are summed.
 //!
-//! What is computed is said by [`Unit`], [`Passes`], [`Split`] and [`Accumulation`]. How: [`matmul`] walks over tiles of
-//! the outputs (`matmul`), packs and splits what a tile needs of the operands (`pack`), measures it (`range`), and sums
-//! it (`pass`) by a kernel that keeps every output's own order (`tile` and `lanes`, `tree`, `exact`) over a scalar
-//! arithmetic (`arithmetic`), on the vector instructions that there are (`isa`). One row alone is multiplied
-//! without packing (`one_row`), products of few steps are stored as they are summed (`few_steps`).
+//! [`Unit`], [`Passes`], [`Split`] and [`Accumulation`] define the results. [`matmul`] computes them: it walks over
+//! tiles of the outputs (`matmul`), packs and splits a tile's parts of the operands (`pack`), measures them (`range`),
+//! and sums the products (`pass`). Kernels keep every output's own order (`tile` and `lanes`, `tree`, `exact`) over a
+//! scalar arithmetic (`arithmetic`), on the vector instructions that there are (`isa`). One row alone is multiplied
+//! without packing (`one_row`); products of few steps are stored as they are summed (`few_steps`).
 
 #![allow(clippy::needless_range_loop, reason = "lanes of several arrays are indexed together, as vectors are")]
 

@@ -6,7 +6,7 @@ use super::isa::Work;
 use super::range::Range;
 use super::split::{Passes, Split, split};
 
-/// What becomes of an operand's values.
+/// Conversion of an operand's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// Taken as they are.
@@ -125,7 +125,7 @@ impl Packed {
     }
 }
 
-/// Where the values to be packed lie in a row-major matrix: `rows` rows of `width` values, from `first` on, `stride`
+/// Position of the values to be packed in a row-major matrix: `rows` rows of `width` values, from `first` on, `stride`
 /// apart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
@@ -135,7 +135,7 @@ pub(super) struct Window {
     pub stride: usize,
 }
 
-/// How and where to a window is packed.
+/// Packing of a window: its source, form and destination.
 pub(super) struct Packing<'a> {
     pub source: &'a [f32],
     pub window: Window,

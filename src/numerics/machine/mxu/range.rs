@@ -1,4 +1,4 @@
-//! How large, how small and how long the numbers of a tile are, from which follows what of its products f32 or f64 holds.
+//! Magnitudes and bit lengths of the numbers of a tile. They bound the products and sums that f32 or f64 holds exactly.
 
 /// Bounds on the finite values of a tile other than zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +51,8 @@ impl Range {
         self.bits + other.bits <= 24 && self.low + other.low >= -126 && self.high + other.high + 2 <= 127
     }
 
-    /// How many binary places an exact sum of `terms` products takes: it is a multiple of some 2^g and at most
-    /// 2^(g + places). `rounded` products have been rounded to f32.
+    /// Number of binary places of an exact sum of `terms` products: it is a multiple of some 2^g and at most 2^(g +
+    /// places). `rounded` products have been rounded to f32.
     fn places(self, other: Range, terms: usize, rounded: bool) -> i32 {
         let mut grid = self.grid + other.grid;
         if rounded {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a range says of its values holds.
+        /// Every value is within its range's bounds.
         #[test]
         fn ranges_bound_their_values(values in prop::collection::vec(any::<f32>(), 1..20), kept in 0u32..24) {
             let values: Vec<f32> = values.iter().map(|v| f32::from_bits(v.to_bits() >> kept << kept)).collect();

@@ -2,7 +2,7 @@
 
 use crate::num::{bf16_nearest, bf16_truncate};
 
-/// How many bf16 passes a dot of f32 operands takes.
+/// Number of bf16 passes of a dot of f32 operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Passes {
     /// One pass: operands rounded to nearest even to bf16. What exceeds bf16's range becomes an infinity.
@@ -17,7 +17,7 @@ pub enum Passes {
     Exact,
 }
 
-/// How the parts of an operand are made: each is a bf16 number next to what the parts before it leave (an f32
+/// Operand split into bf16 parts. Each part is rounded from the remainder that the parts before it leave (an f32
 /// subtraction, which is exact). One pass takes operands rounded to nearest, whatever the split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Split {
@@ -50,7 +50,7 @@ impl Split {
         Split::ALL.iter().copied().find(|split| split.name() == name)
     }
 
-    /// What it does, for listings.
+    /// Description for listings.
     pub const fn doc(self) -> &'static str {
         match self {
             Split::Mixed => {

@@ -64,7 +64,7 @@ impl Matrix<'_> {
         Ok(())
     }
 
-    /// What follows from a block that is done: the rows below it, and what they take off the rest.
+    /// Solves the rows below a finished block for its columns, and subtracts their products from the rest.
     fn below(&mut self, first: usize, last: usize, end: usize) {
         let inverses = (first..last).map(|column| flush_f32(1.0 / *self.at(column, column))).collect();
         let square: Vec<f32> = (first..last).flat_map(|row| self.row(row, [first, last]).to_vec()).collect();

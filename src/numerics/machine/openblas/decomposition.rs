@@ -6,7 +6,7 @@ use crate::tensor::DType;
 use super::{elimination, floats, reflectors};
 use crate::machine::value::Value;
 
-/// What LAPACK does with these arrays.
+/// LAPACK's decomposition of these arrays.
 pub fn decompose(function: Decomposition, operands: &[Value], shapes: &[&Shape]) -> Value {
     let sizes: Vec<[usize; 2]> = shapes.iter().map(|shape| sizes(shape)).collect();
     let matrices = each(&operands[0], sizes[0]);

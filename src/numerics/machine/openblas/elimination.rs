@@ -66,7 +66,7 @@ impl Matrix<'_> {
         }
     }
 
-    /// What a block that is done accounts for in a column behind it, and the column's own elements of U.
+    /// Solves a column's own elements of U, and subtracts a finished block's products from the rest of the column.
     fn take_off(&mut self, column: usize, block: Range<usize>) {
         self.exchange(column, block.clone());
         let mut own = self.column(column).to_vec();

@@ -13,7 +13,7 @@ const PASS: usize = 448;
 pub struct System<'a> {
     /// The factor in the row of the first unknown of the second one.
     pub factor: &'a dyn Fn(usize, usize) -> f32,
-    /// What each unknown is multiplied by at last: 1 over its own factor.
+    /// Last factor of each unknown: 1 over its diagonal element.
     pub inverses: Vec<f32>,
     /// Whether the first unknown is known first.
     pub forward: bool,
@@ -43,7 +43,7 @@ impl System<'_> {
         }
     }
 
-    /// What known unknowns account for in a row, taken off it.
+    /// Subtracts the products of known unknowns from a row.
     fn take(&self, x: &mut [f32], row: usize, known: Range<usize>) {
         if !known.is_empty() {
             x[row] = flush_f32(x[row] - chain(known.map(|at| (x[at], (self.factor)(row, at)))));

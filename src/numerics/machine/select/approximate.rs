@@ -8,7 +8,7 @@ use super::ranking::sort_indices;
 use crate::analysis::Comparator;
 use crate::ir::CompareOrder;
 
-/// Which bin an element falls into. The compiler's choice is not public.
+/// Assignment of elements to bins. The compiler's choice is not public.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Binning {
     /// The same lane of `2^log2_reduction` neighbouring chunks of 128 elements, or of 1024 where the operand has rank 1 (FACTS 5.3, modelling
@@ -39,7 +39,7 @@ impl Binning {
         Binning::ALL.iter().copied().find(|binning| binning.name() == name)
     }
 
-    /// What it does, for listings.
+    /// Description for listings.
     pub const fn doc(self) -> &'static str {
         match self {
             Binning::Strided => "the same lane of neighbouring chunks of 128 (modelling choice)",
@@ -77,7 +77,7 @@ impl Fault {
         Fault::ALL.iter().copied().find(|fault| fault.name() == name)
     }
 
-    /// What it does, for listings.
+    /// Description for listings.
     pub const fn doc(self) -> &'static str {
         match self {
             Fault::None => "no fault",
@@ -89,7 +89,7 @@ impl Fault {
     }
 }
 
-/// What a partial reduction does.
+/// Parameters of a partial reduction.
 #[derive(Clone, Copy, Debug)]
 pub struct Reduction {
     /// Bins of one row.
@@ -98,7 +98,7 @@ pub struct Reduction {
     pub tiling: usize,
     /// `2^log2_reduction` elements fall into a bin, at most; with 0 and a bin for each element, nothing is reduced.
     pub log2_reduction: u32,
-    /// Which bin an element falls into.
+    /// Assignment of elements to bins.
     pub binning: Binning,
     /// Whether subnormals compare as zeros.
     pub flush: bool,

@@ -130,7 +130,7 @@ mod tests {
         items.iter().fold(0xcbf2_9ce4_8422_2325, |hash, (_, at)| (hash ^ at).wrapping_mul(0x100_0000_01b3))
     }
 
-    /// Where GCC 12's `std::sort` puts equal keys: (count, different keys, hash of the positions).
+    /// Positions of equal keys after GCC 12's `std::sort`: (count, different keys, hash of the positions).
     #[test]
     fn equal_keys_lie_as_libstdcxx_leaves_them() {
         for (count, different, hash) in [

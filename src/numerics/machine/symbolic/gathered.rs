@@ -13,7 +13,7 @@ use super::run::Tracer;
 use super::symbol::{Facts, Mixer, Number, Symbol};
 use super::symbol_key::Key;
 
-/// What results were gathered from: one that is gathered again stands for its terms.
+/// Terms of gathered results: a result that is gathered again stands for its terms.
 #[derive(Default)]
 pub struct GatheredTerms {
     of: RefCell<HashMap<Symbol, Gathered>>,
@@ -62,7 +62,7 @@ impl<'t> Gathering<'t> {
         if self.dtype.is_float() { self.extreme(init, row) } else { self.integers(init, row) }
     }
 
-    /// What every float beats.
+    /// Symbol of the number that every float beats.
     fn worst(&self) -> Symbol {
         Symbol::of(Number::Float(if self.binary == Binary::Maximum { f32::NEG_INFINITY } else { f32::INFINITY }))
     }

@@ -27,7 +27,7 @@ pub fn pick(tracer: &Tracer, site: &Site) -> Symbols {
     }
 }
 
-/// What one of several elements is, but for what is known of all.
+/// Symbol of any one of several elements, without the facts that all of them share.
 static EITHER: LazyLock<Symbol> = LazyLock::new(|| Key::Either.mixer().symbol());
 
 /// Rows of an array along the dims whose index an argument decides.
@@ -71,7 +71,7 @@ fn place(mixer: Mixer, extent: usize, size: usize, start: Symbol, offset: usize)
     mixer.and_count(extent).and_count(size).and(start).and_count(offset)
 }
 
-/// Which dims have a start that is not known.
+/// Whether each dim has a start that is not known.
 fn is_open(starts: &[Symbol], dims: &[usize], sizes: &[usize]) -> Vec<bool> {
     starts.iter().zip(dims).zip(sizes).map(|((start, d), size)| d != size && start.integer().is_none()).collect()
 }

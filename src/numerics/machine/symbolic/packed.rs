@@ -26,7 +26,7 @@ struct Field {
     mask: u64,
 }
 
-/// What packed integers are made of.
+/// Parts of packed integers.
 #[derive(Default)]
 pub struct PackedIntegers(RefCell<HashMap<Symbol, Packed>>);
 
@@ -72,7 +72,7 @@ impl Packed {
 }
 
 impl Tracer<'_> {
-    /// What an operation on the bits of integers gives, where it only moves whole integers; `None` where that is not known.
+    /// Result of an operation on the bits of integers that only moves whole integers; `None` if that is not known.
     pub fn join_bits(&self, binary: Binary, dtype: DType, a: Symbol, b: Symbol) -> Option<Symbol> {
         let bits = matches!(
             binary,
@@ -96,7 +96,7 @@ impl Tracer<'_> {
         packed.map(|packed| self.pack(packed))
     }
 
-    /// What an integer is made of, if it is known to be none below 0 and below `limit`.
+    /// Parts of an integer that is known to be at least 0 and below `limit`; `None` for any other.
     fn unpack(&self, symbol: Symbol, limit: u64) -> Option<Packed> {
         let below = |packed: &Packed| packed.mask() < limit;
         if let Some(constant) = symbol.integer() {

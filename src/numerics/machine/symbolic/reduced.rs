@@ -68,8 +68,8 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
     Ok(Symbols::from_parts(columns.into_iter().map(Symbols::array).collect()))
 }
 
-/// What a region computes of its operands, if that is known: also where a compiler writes a bf16 maximum in f32, with roundings
-/// that change nothing.
+/// The reducer that a region computes, if it is known. This includes a bf16 maximum that a compiler writes in f32, with
+/// roundings that change nothing.
 fn reducer(tracer: &Tracer, site: &Site, to_apply: ComputationId) -> Option<Reducer> {
     let regions = &tracer.machine.prepared.regions;
     let narrow =
@@ -84,7 +84,7 @@ fn reducer(tracer: &Tracer, site: &Site, to_apply: ComputationId) -> Option<Redu
     regions.reducer(to_apply).or_else(picking)
 }
 
-/// What the machine makes of a reducer.
+/// Kind of a reducer on the machine.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Joined {
     /// A sum of floats up to f32.
@@ -119,7 +119,7 @@ impl Joined {
     }
 }
 
-/// How a sum adds, with all that decides it.
+/// Addition of a sum's terms, with all parameters that decide it.
 pub struct Sum {
     mixer: Mixer,
     flush: bool,
@@ -147,14 +147,14 @@ fn summation(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> S
     Summation::new(tracer.machine.mode, site.habits.sum_loop, &sum, terms)
 }
 
-/// What each addition is rounded to, if a sum is taken in XLA:CPU's windows.
+/// Type to which each addition is rounded, if a sum is taken in XLA:CPU's windows.
 fn step_in_windows(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Option<DType> {
     let dtype = site.shapes[0].element_type();
     let in_windows = matches!(summation(tracer, site, reduced, init).way(), Way::Unit(sum) if sum.in_windows());
     in_windows.then(|| tracer.machine.mode.step_of(dtype).dtype())
 }
 
-/// How the machine sums floats up to f32, or products that are not rounded yet.
+/// The machine's sum of floats up to f32, or of products that are not rounded yet.
 fn sum_plan(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Sum {
     let extents: Vec<usize> = reduced.iter().map(|d| site.dims(0)[*d]).collect();
     let exact = site.operands[0].as_array().exact;
@@ -233,7 +233,7 @@ fn windows(tracer: &Tracer, site: &Site, window: &Window, of: impl Fn(&[Symbol])
     Ok(Symbols::array(results))
 }
 
-/// How a region joins two elements.
+/// Combination of two elements by a region.
 enum Joint<'t> {
     /// As an operation does.
     Operation(Binary, Operation<'t>),

@@ -3,11 +3,11 @@
 use crate::num::{bf16_nearest, flush_f32};
 use crate::tensor::DType;
 
-/// What stands for one number: the number itself where no argument decides it, else a fingerprint of 118 bits of the
-/// operation that computes it and of the symbols that it is computed from. Two numbers with one symbol are computed by the
-/// same operations from the same numbers, unless two different expressions share a fingerprint.
+/// Symbol of one number. If no argument decides the number, it is the number itself. Otherwise it is a fingerprint of
+/// 118 bits of the operation that computes it and of the symbols of its operands. Two numbers with one symbol are
+/// computed by the same operations from the same numbers, unless two different expressions share a fingerprint.
 ///
-/// The ten lowest bits hold what is known of the number. They are a function of the expression, too.
+/// The ten lowest bits hold the facts known of the number. They are a function of the expression, too.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Symbol(u128);
 
@@ -38,7 +38,7 @@ pub enum Number {
     Integer(i64),
 }
 
-/// What follows from an operation about every number that it gives.
+/// Facts that follow from an operation about every number that it gives.
 #[derive(Clone, Copy, Default)]
 pub struct Facts {
     /// No subnormals of f32.
@@ -178,12 +178,12 @@ impl Symbol {
         Symbol(self.0 | flag(facts.normal, NORMAL) | signs)
     }
 
-    /// What is known of `of` is known of this number as well.
+    /// Adds the facts known of `of` to this number.
     pub fn like(self, of: Symbol) -> Symbol {
         Symbol(self.0 | of.0 & (FORMAT | NORMAL | NOT_NEGATIVE))
     }
 
-    /// What is known of both numbers is known of this one, which is one of them.
+    /// Adds the facts known of both numbers to this one, which is one of them.
     pub fn one_of(self, a: Symbol, b: Symbol) -> Symbol {
         let facts = Facts {
             normal: a.is_normal() && b.is_normal(),

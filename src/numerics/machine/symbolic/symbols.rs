@@ -8,7 +8,7 @@ use super::super::scalar::Scalar;
 use super::super::value::Value;
 use super::symbol::{Number, Symbol};
 
-/// What stands for the value of one instruction, row-major.
+/// Symbols of the value of one instruction, row-major.
 #[derive(Clone, Debug)]
 pub enum Symbols {
     /// One symbol an element.
@@ -72,7 +72,7 @@ impl Symbols {
         Symbols::Array(Array::new(elements))
     }
 
-    /// What the machine computed.
+    /// Symbols of a value that the machine computed.
     pub fn of_value(value: &Value) -> Symbols {
         if let Value::Tuple(parts) = value {
             return Symbols::Tuple(parts.iter().map(Symbols::of_value).collect());

@@ -45,7 +45,7 @@ fn at_quadrant(y: f32, quadrant: i32) -> f32 {
     }
 }
 
-/// What is left of a number less halves of pi, without fused multiply-adds, and how many they are.
+/// Remainder of a number modulo half of pi, without fused multiply-adds, and the number of halves of pi subtracted.
 pub(super) fn less_half_pis(y: f32) -> (f64, i32) {
     let x = f64::from(y);
     if top(y) < LARGE {

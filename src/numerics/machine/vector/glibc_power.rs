@@ -112,7 +112,7 @@ enum Parity {
     Even,
 }
 
-/// What kind of number these bits are of, zero and infinity aside.
+/// Kind of the number with these bits, a fraction, odd or even; zero and infinity aside.
 fn parity(bits: u32) -> Parity {
     let exponent = bits >> 23 & 0xff;
     match exponent {

@@ -27,7 +27,8 @@ fn half(x: f32) -> f32 {
     value[0]
 }
 
-/// What [`super::xla`] has for f32, in steps: of x, its exponential and the tanh of its half.
+/// exp(x) - 1 by the method of [`super::xla`] for f32, in steps: of x, its exponential `e` and the tanh `t` of its
+/// half.
 fn exponential_minus_one(x: f32, e: f32, t: f32) -> f32 {
     match x.abs() {
         _ if half(0.5 * x) == 0.0 => x,

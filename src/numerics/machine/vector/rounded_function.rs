@@ -10,8 +10,7 @@ use super::simd::{self, Loop};
 
 /// A function with a fast approximation.
 trait Function {
-    /// What [`Function::approximate`] may differ from the function by, relative to the function, and 2^-53 more for
-    /// the rounding of the ends.
+    /// Error bound of [`Function::approximate`], relative to the function, and 2^-53 more for the rounding of the ends.
     const ERROR: f64;
 
     /// The function within [`Function::ERROR`], or a number that rounds to the same f32 as everything between it and the

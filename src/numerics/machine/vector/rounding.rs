@@ -42,8 +42,8 @@ pub fn reduce_precision_code(format: &Format, exponent_bits: u32, mantissa_bits:
     Reduction::new(format.exponent_bits, format.fraction_bits, exponent_bits, mantissa_bits).apply(code)
 }
 
-/// What `reduce-precision` rounds values of `source` to, and below which magnitude it makes them zero; `None` where it
-/// keeps every value.
+/// Format to which `reduce-precision` rounds values of `source`, and the magnitude below which it makes them zero;
+/// `None` if it keeps every value.
 pub fn reduced_format(source: &Format, exponent_bits: u32, mantissa_bits: u32) -> Option<(Format, f64)> {
     let narrower = exponent_bits < source.exponent_bits;
     let format = Format {

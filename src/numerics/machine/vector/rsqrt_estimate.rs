@@ -2,7 +2,7 @@
 //! between processors, so which one it is, is a modelling choice of two. On both `rsqrtss` was read out for all significands
 //! and both parities of the exponent; what it gave stands here, so that results do not depend on the machine that runs this.
 
-/// Whose estimate `rsqrtss` gives.
+/// Processor whose estimate `rsqrtss` gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Estimate {
     /// An AMD EPYC with AVX-512 (Zen 4): 8192 intervals of [1, 4), a table. XLA:CPU refines it once.
@@ -29,7 +29,7 @@ impl Estimate {
         Estimate::ALL.iter().copied().find(|estimate| estimate.name() == name)
     }
 
-    /// Whose it is, for listings.
+    /// Description for listings.
     pub const fn doc(self) -> &'static str {
         match self {
             Estimate::Zen4 => "that of an AMD EPYC with AVX-512 (Zen 4), refined once",
@@ -45,7 +45,7 @@ impl Estimate {
         }
     }
 
-    /// How often XLA:CPU refines it.
+    /// Number of times that XLA:CPU refines the estimate.
     const fn steps(self) -> usize {
         match self {
             Estimate::Zen4 => 1,
@@ -75,8 +75,8 @@ impl Estimate {
 /// Bits of a significand that estimates do not have.
 const DROPPED: u32 = 11;
 
-/// How Zen 4's estimates for the 8192 intervals of [1, 4) differ from the nearest one with 13 bits to 1/sqrt of the interval's
-/// middle: three to a character, each -1, 0 or 1, from `A` on; `a` is the last.
+/// Differences of Zen 4's estimates for the 8192 intervals of [1, 4) from the nearest one with 13 bits to 1/sqrt of the
+/// interval's middle: three to a character, each -1, 0 or 1, from `A` on; `a` is the last.
 const OFF: &[u8] = b"\
     AABNNJAANNMAAENNNNOaaWNNZNMAAENNNNOWNNNNaaZJAENNNNBNNNNNNNNNNNNNNNKNNNNJNNNMAENMNNOZNNOZNRZJNNNNNRWNaVBNMENN\
     NNONNRNNZNOZNRWNaWOaNRWNaNOZNRNNZNONNNNMNNBNJENNZNONNNNJNNOZNQNNNQNQNZOZOVEMNMNKNNNNNNONNNQNWNWONQNNNWONNNNN\
@@ -106,7 +106,7 @@ const OFF: &[u8] = b"\
     MNEKMNNNNNNNNNNNNNNNNNNNNNNNNNN\
 ";
 
-/// How Zen 4's estimate for an interval differs from the nearest, plus 1.
+/// Difference of Zen 4's estimate for an interval from the nearest, plus 1.
 fn off(interval: usize) -> u32 {
     let code = u32::from(match OFF[interval / 3] {
         b'a' => 26,

@@ -22,7 +22,7 @@ pub(super) fn run<L: Loop>(values: &mut [f32]) {
 /// Something to compute, worth compiling for wider instructions. IEEE defines every operation used, so the bits of a result do
 /// not depend on them.
 pub(super) trait Work {
-    /// What comes of it.
+    /// Result of the work.
     type Output;
     /// Computes. To be marked `inline(always)` as all that it calls, so that it is compiled for its caller's instructions.
     fn run(self) -> Self::Output;

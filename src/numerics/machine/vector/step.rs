@@ -1,9 +1,9 @@
-//! What the additions of a sum are rounded to.
+//! Rounding of the additions of a sum.
 
 use crate::num::{BF16, Direction, F16, F32, Format, bf16_nearest, round_f64};
 use crate::tensor::DType;
 
-/// What each addition is rounded to.
+/// Format to which each addition is rounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StepRounding {
     /// f32: the sum is rounded to its own type at the end.
@@ -44,7 +44,7 @@ impl StepRounding {
         }
     }
 
-    /// How a bf16 sum may accumulate: what modes choose between.
+    /// Accumulators of a bf16 sum that a mode may choose.
     pub const ALL: &'static [StepRounding] = &[StepRounding::F32, StepRounding::Bf16];
 
     /// The name in a mode, as in `narrow=bf16`.
@@ -61,7 +61,7 @@ impl StepRounding {
         StepRounding::ALL.iter().copied().find(|step| step.name() == name)
     }
 
-    /// What it does, for listings.
+    /// Description for listings.
     pub const fn doc(self) -> &'static str {
         match self {
             StepRounding::F32 => "accumulated in f32 and rounded once",
@@ -71,7 +71,7 @@ impl StepRounding {
     }
 }
 
-/// What an addition's sum in f32 is rounded to.
+/// Rounding of an addition's sum in f32.
 pub(super) trait Step: Copy {
     fn round(sum: f32) -> f32;
 }

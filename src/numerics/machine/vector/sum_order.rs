@@ -52,7 +52,7 @@ impl SumOrder {
         SumOrder::ALL.iter().copied().find(|order| order.name() == name)
     }
 
-    /// What it does, for listings.
+    /// Description for listings.
     pub const fn doc(self) -> &'static str {
         match self {
             SumOrder::Chain => "one addition after the other",
@@ -115,7 +115,7 @@ impl ScanOrder {
         ScanOrder::ALL.iter().copied().find(|order| order.name() == name)
     }
 
-    /// What it does, for listings.
+    /// Description for listings.
     pub const fn doc(self) -> &'static str {
         match self {
             ScanOrder::Sequential => "one addition after the other (modelling choice for TPUs)",

@@ -105,7 +105,7 @@ fn the_logistic_function_is_correctly_rounded() {
     assert!(asked > 100);
 }
 
-/// How many of these arguments MPFR decides; asserts that it agrees.
+/// Number of these arguments that MPFR decides; asserts that it agrees.
 fn undecided_and_right(codes: impl Iterator<Item = u32>) -> usize {
     let mut asked = 0;
     for x in codes.map(f32::from_bits).filter(|x| !x.is_nan()) {

@@ -1,8 +1,9 @@
 //! Sums of products as [`super::weighted`] has them, for numbers of which nothing is flushed, which is seen while the sums are made:
 //! each product then takes a third of the instructions, so that a matrix is multiplied as fast as memory is read.
 //!
-//! What is left out changes no bit. Every product that was made is finite, and zero or larger than `least`, which is 2^-126 times
-//! the largest factor or 2^7 (2^23 where products are not rounded to bf16), whichever is larger. So:
+//! Leaving out the flushes changes no bit. Every product that was made is finite, and zero or larger than `least`,
+//! which is 2^-126 times the largest factor or 2^7 (2^23 where products are not rounded to bf16), whichever is larger.
+//! So:
 //!
 //! - No number of the matrix was to be flushed: one below 2^-126 makes a product of at most 2^-126 times the largest factor, as
 //!   rounding keeps order, or a zero of the sign that its own zero would make. Factors are flushed before.

@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    /// What the last level's roundings lose is put back: 2^24 and then ones, which plain f32 sums lose.
+    /// The rounding errors of the last level are compensated: 2^24 and then ones, which plain f32 sums lose.
     #[test]
     fn the_last_level_is_compensated() {
         let count = 1 << 14;
