@@ -97,8 +97,8 @@ impl Difference {
         results.into_iter().find(|result| !self.reached.get(*result).copied().unwrap_or(false))
     }
 
-    /// Whether nothing was found that could change a bit of what the machine computes: it follows no attribute that only
-    /// [`ChangeKind::AttributeChanged`] tells of.
+    /// Whether no change was found that could change a bit of the machine's results. The machine follows no attribute
+    /// whose change is an [`ChangeKind::AttributeChanged`] alone.
     pub fn decides_nothing(&self) -> bool {
         let Difference { unmatched, not_understood, .. } = self;
         self.followed().next().is_none()

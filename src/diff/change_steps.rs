@@ -1,4 +1,4 @@
-//! Steps of what is told of: values without a counterpart that nothing else reads.
+//! Steps towards reported values: values without a counterpart that only reported ones read.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +8,9 @@ use super::expression::ExpressionId;
 use super::graph::Graph;
 use super::rule::Role;
 
-/// Those of `alone`, values without a counterpart, that more reads than the values `told`, which are made otherwise than in the
-/// other program, and those of which that is compared element by element (`is_compared`). How those are made is told of; the
-/// steps on the way to them have nothing that could be told beside that.
+/// Those of `alone`, the values without a counterpart, that are no steps. A step is read only by other steps, by the
+/// values `told`, which are made otherwise than in the other program, or by values that are compared element by element
+/// (`is_compared`). The report on these covers their steps.
 pub(super) fn without_steps(
     graph: &Graph,
     alone: Vec<ValueId>,

@@ -352,7 +352,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
         }
     }
 
-    /// Another operation in a value's place, unless that is told of already.
+    /// Reports another operation in a value's place, unless a change of the same value covers it.
     fn other(&self, kind: ChangeKind, value: ValueId, [left, right]: [String; 2], changes: &mut Vec<Change>) {
         let change = self.change(kind, value, left, right);
         let told = |c: &Change| {

@@ -35,8 +35,8 @@ pub enum Verdict {
     Tokens {
         /// By which program gives the true ones.
         right: Right,
-        /// Rows of these in which the values that go with the indices are equal bit for bit: their order hangs on ties.
-        /// `None` where the program does not give the values.
+        /// Rows of these in which the values that belong to the indices are equal bit for bit: their order depends on
+        /// ties. `None` if the program does not give the values.
         tied: Option<usize>,
         /// Rows of the result without the most probable token, where it is said what ranks tokens.
         lost: Option<Lost>,

@@ -13,13 +13,13 @@ use super::texts::texts;
 
 /// One difference of two paired values, as deep down as the two can be told apart.
 pub(super) struct Disagreement {
-    /// BEFORE's value that is told of.
+    /// The value of BEFORE that is reported.
     pub value: ValueId,
     /// Text of the computation in BEFORE, and of the one in its place in AFTER.
     pub texts: [String; 2],
     /// Kind of the change.
     pub kind: ChangeKind,
-    /// Whether it uses another value that both programs have: that is no matter of how it is made.
+    /// Whether it uses another value that both programs have: a difference of operands, not of the operation.
     pub uses_another: bool,
 }
 
@@ -178,8 +178,8 @@ fn uses_another(pair: &Pair, sides: [ExpressionId; 2]) -> bool {
     alike(head, other) && operands.len() == others.len() && below.into_iter().any(|sides| are_known(pair, sides))
 }
 
-/// Whether two expressions do the same with their operands. Where elements lie is no matter of precision, so a gather is
-/// a slice.
+/// Whether two expressions do the same with their operands. Positions of elements do not affect precision, so a gather
+/// is a slice.
 fn alike(one: &Head, other: &Head) -> bool {
     let places = |one: &Head, other: &Head| matches!((one, other), (Head::Gather { .. }, Head::Slice(_)));
     one == other || places(one, other) || places(other, one)

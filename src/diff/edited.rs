@@ -19,7 +19,7 @@ pub(super) struct Edit {
     pub value: ValueId,
     /// Text of the operation in BEFORE and in AFTER.
     pub texts: [String; 2],
-    /// Whether the expressions see that the two differ, so that another line may tell of it.
+    /// Whether the expressions see that the two differ, so that another line may report it.
     pub seen: bool,
 }
 

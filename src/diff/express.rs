@@ -269,8 +269,8 @@ impl<'p, 'e> Builder<'p, 'e> {
         vec![id]
     }
 
-    /// A dot's operands. In a loop, where expressions tell of roundings, those that it sees as bf16 are rounded to it: where
-    /// is no matter, and compilers do it before the loop.
+    /// A dot's operands. In a loop, expressions record roundings, so operands that the dot sees as bf16 are rounded to
+    /// it. The position of that rounding does not matter; compilers move it before the loop.
     fn factors_of_dot(&mut self, instruction: &Instruction, mut operands: Vec<ExpressionId>) -> Vec<ExpressionId> {
         let (bf16, takes_bf16) = (Precision::of(&BF16), self.takes_bf16(instruction));
         for (id, operand) in instruction.operands.iter().zip(&mut operands).filter(|_| self.arguments.is_some()) {

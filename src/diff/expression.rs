@@ -107,7 +107,7 @@ pub(super) struct Edge {
 }
 
 impl Head {
-    /// Whether the order of the operands is no matter.
+    /// Whether the operation is independent of the order of its operands.
     pub fn commutes(&self) -> bool {
         match self {
             Head::Binary(binary) => binary.commutes(),

@@ -29,8 +29,8 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
     }
 
-    /// A sum or difference of two multiples of one value, as one multiple of it; `None` where it is none. As `form`, of which
-    /// multiples, since each rounds.
+    /// A sum or difference of two multiples of one value, as one multiple of it; `None` for any other. The value's
+    /// `form` names both multiples, since each rounds.
     fn sum_of_multiples(
         &mut self,
         binary: Binary,
@@ -105,7 +105,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         matches!(of, Some(Head::Binary(Binary::Add | Binary::Subtract)))
     }
 
-    /// A value as a multiple of another one. In a loop, expressions tell of roundings between.
+    /// A value as a multiple of another one; `None` in a loop, where expressions record the roundings between.
     fn multiple(&self, id: ValueId) -> Option<(ExpressionId, f64)> {
         let value = &self.values[id];
         if value.scalar.is_some() || self.arguments.is_some() {
@@ -117,7 +117,7 @@ impl<'p, 'e> Builder<'p, 'e> {
     }
 }
 
-/// Three digits: how a factor was computed is told of where it is.
+/// A factor with three digits: the change of its own computation is reported at that value.
 fn told(factor: f64) -> String {
     number(format!("{factor:.2e}").parse().unwrap_or(factor))
 }

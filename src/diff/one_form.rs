@@ -156,7 +156,7 @@ impl Expressions {
         }
     }
 
-    /// Whether a constant is added to a sum with another that is so much larger that in f32 the two are that one.
+    /// Whether a constant that is added to a sum vanishes in f32 beside the sum's own, larger constant.
     fn vanishes(&self, constant: ExpressionId, sum: ExpressionId) -> bool {
         let (Some(small), (Head::Binary(Binary::Add), [a, b])) = (self.value(constant), self.get(sum)) else {
             return false;
@@ -180,7 +180,7 @@ impl Expressions {
         Some(if is_same { predicate } else { self.apply(Head::Unary(Unary::Not), vec![predicate]) })
     }
 
-    /// Whether a number is below another where the first of two comparisons holds, and not that one where the second does.
+    /// Whether the first of two comparisons, `<`, implies the second, `!=`, of the same numbers.
     fn implies(&self, below: ExpressionId, unequal: ExpressionId) -> bool {
         let (Head::Compare(Compare::Lt), &[a, b]) = self.get(below) else { return false };
         let (Head::Compare(Compare::Ne), &[c, d]) = self.get(unequal) else { return false };

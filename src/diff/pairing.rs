@@ -84,7 +84,7 @@ impl<'a> Pair<'a> {
         [&self.before, &self.after].map(|graph| graph.instances(id).iter().map(|v| &graph.values[*v]).collect())
     }
 
-    /// Whether the values that these are have the same elements. How each is made is told apart from that.
+    /// Whether the values of two expressions have the same elements. The comparison of how they are made is separate.
     pub fn have_same_elements(&self, sides: [ExpressionId; 2]) -> bool {
         let Some(elements) = &self.elements else { return false };
         let of = |side: usize, graph: &Graph| {

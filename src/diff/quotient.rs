@@ -102,7 +102,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         Some(if exponent < 0.0 { self.expressions.apply(Head::Reciprocal, vec![power]) } else { power })
     }
 
-    /// In a loop, expressions tell of roundings between, and numbers stay where they are.
+    /// A value as a ratio. In a loop, expressions record the roundings between, so numbers stay in place.
     fn ratio(&self, id: ValueId) -> Ratio {
         let value = &self.values[id];
         if let Some(number) = value.scalar.filter(|number| number.is_normal()) {

@@ -47,8 +47,8 @@ impl Width {
         Width { left: format.meet(self.left), over }
     }
 
-    /// The same of a value that has only these bits: where it has them without being rounded to them, rounding to as many
-    /// is none.
+    /// The same of a value that has only these bits. If it has them without being rounded to them, a rounding to as
+    /// many bits changes nothing.
     fn of_value(self, value: &Value) -> Width {
         let rounds = |over: &Precision| value.rounds || !value.effective.within(*over);
         Width { left: self.left.meet(value.effective), over: self.over.filter(rounds) }

@@ -22,7 +22,7 @@ const SHOWN: &str = ", which zeros show";
 const NEGATE: Head = Head::Unary(Unary::Negate);
 
 impl Expressions {
-    /// Whether an expression is the negative of another, and that one, else itself.
+    /// Whether an expression is the negative of another, and the other one; otherwise the expression itself.
     pub fn split_sign(&self, id: ExpressionId) -> (bool, ExpressionId) {
         match self.get(id) {
             (head, &[of]) if *head == NEGATE => (true, of),
@@ -127,7 +127,7 @@ impl Expressions {
         }
     }
 
-    /// The difference `b - a`, where `a - b` is asked for and only that one is known.
+    /// The difference `b - a`, where `a - b` is asked for and only `b - a` is known.
     fn reverse_of(&mut self, a: ExpressionId, b: ExpressionId) -> Option<ExpressionId> {
         let subtract = Head::Binary(Binary::Subtract);
         if self.find(&subtract, &[a, b]).is_some() {

@@ -12,7 +12,8 @@ use super::pairing::Pair;
 use super::vertex::Value;
 
 impl<'p, 'e> Builder<'p, 'e> {
-    /// The value that numbers make of a value and undo again: it is that one, by steps of which each rounds.
+    /// The expression of a value that numbers scale and scale back: the value itself. The steps are recorded if they
+    /// round.
     pub fn undone(&mut self, scale: &Scale, instruction: &Instruction, value: &mut Value) -> ExpressionId {
         let (form, by) = scale.form();
         let steps = by.map_or(form.clone(), |by| step(&form, by));

@@ -1,4 +1,4 @@
-//! Results that a told change can reach: those below the value that it is told of, in either program.
+//! Results that a reported change can reach: those downstream of its value, in either program.
 
 use std::collections::BTreeSet;
 

@@ -31,7 +31,7 @@ pub(super) enum LiteralError {
 
 type Result<T> = std::result::Result<T, LiteralError>;
 
-/// The tensor that a literal stands for, or why it is none. An array's elements must be as many as its shape says.
+/// The tensor of a literal. An array must have as many elements as its shape says.
 pub(super) fn tensor(literal: &Literal, dtype: DType, dims: &[usize]) -> Result<Tensor> {
     let mut texts = Vec::new();
     flatten(literal, &mut texts)?;

@@ -10,7 +10,7 @@ pub struct LowerError {
     pub at: Position,
     /// The instruction's name and opcode, or a computation's name.
     pub name: String,
-    /// The part that the tool assigns no semantics to.
+    /// The reason: a contradiction in the file, or a part that the tool assigns no semantics to.
     pub why: String,
     /// Whether this is about something that HLO has a meaning for, as far as is known, but that has none here: no
     /// contradiction.

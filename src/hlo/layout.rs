@@ -29,7 +29,7 @@ pub(super) fn same_address(from: (&[usize], Option<&Layout>), to: (&[usize], Opt
     to.addresses().map(|address| holder.get(address).copied().filter(|h| *h != usize::MAX)).collect()
 }
 
-/// Places in memory that an array takes, padding included; `None` if the layout is none of these dims.
+/// Number of places in memory that an array takes, padding included; `None` if the layout does not fit these dims.
 pub(super) fn places(dims: &[usize], layout: Option<&Layout>) -> Option<usize> {
     Some(Addresses::new(dims, layout)?.size())
 }

@@ -39,7 +39,7 @@ pub fn find_flips(setting: &Setting, arguments: &[Tensor], tops: &[Top]) -> Resu
     Ok(count_flips(&tokens(&scores), tops))
 }
 
-/// The rows of these tokens that are none of the truth's.
+/// The rows whose token is none of the truth's best ones.
 pub fn count_flips(tokens: &[usize], tops: &[Top]) -> Flips {
     let decided = tops.iter().zip(tokens).enumerate().filter(|(_, (top, _))| top.decided && !top.best.is_empty());
     let flips = decided.clone().filter(|(_, (top, emitted))| !top.best.contains(emitted));

@@ -45,7 +45,7 @@ pub enum WhyError {
     Wide {
         /// The operations' names.
         kept: String,
-        /// The part that does not fit.
+        /// The mismatch.
         why: ShapeError,
     },
     /// The scores rank nothing.

@@ -64,7 +64,8 @@ impl Element {
         Element { by: self.by.abs(), ..self }.print(float)
     }
 
-    /// The same where scaling by powers of two is none: it rounds nothing.
+    /// Fingerprint of the magnitude, in which numbers that differ by a power of two count as one: such a scaling rounds
+    /// nothing.
     pub fn mantissa_print(self) -> Print {
         let bits = self.by.abs().to_bits();
         let mantissa = if self.by.is_normal() { bits << 12 >> 12 | 1023 << 52 } else { bits };
@@ -97,7 +98,7 @@ pub fn print_of(text: &str) -> Print {
     text.bytes().fold(text.len() as Print, |state, byte| absorb(state, byte.into()))
 }
 
-/// A number as it is told apart.
+/// Bits by which a number is distinguished.
 fn bits(by: f64, float: bool) -> u64 {
     let exact = (by + 0.0).to_bits();
     if !float || !by.is_finite() {

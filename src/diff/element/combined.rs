@@ -116,7 +116,7 @@ impl Follower<'_> {
         }
     }
 
-    /// One result: terms and an init, which is none where it is neutral.
+    /// One result, from its terms and an init; a neutral init is no term.
     fn row(
         &mut self,
         site: &Site,

@@ -278,7 +278,7 @@ impl<'a> Follower<'a> {
         })
     }
 
-    /// Results each of which may hang on everything that is given.
+    /// Results that may each depend on all operands.
     pub fn whole(&mut self, site: &Site) -> Elements {
         let instruction = site.instruction;
         let region = instruction.op.callees().map(|id| self.region(id));

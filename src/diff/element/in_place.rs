@@ -146,7 +146,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Integers and predicates: exact, so that nothing needs to be told of how they come about.
+    /// Operation on integers and predicates. It is exact, so the operation that made them is not recorded.
     fn integers(&mut self, site: &Site, binary: Binary, a: Element, b: Element) -> Element {
         let to = Self::to(site);
         if let (Some(x), Some(y)) = (a.integer(), b.integer())

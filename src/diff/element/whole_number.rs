@@ -17,7 +17,7 @@ pub fn wrap(value: i128, dtype: DType) -> Option<f64> {
     (wrapped.abs() <= LARGEST).then_some(wrapped as f64)
 }
 
-/// A float as an integer: truncated, and the nearest of the type where it is none.
+/// A float as an integer: truncated, and the nearest number of the type if it is out of range.
 pub fn saturate(value: f64, dtype: DType) -> f64 {
     let bits = dtype.bits();
     let (least, most) = match dtype.is_signed() {

@@ -118,8 +118,8 @@ fn words(text: &str) -> Option<(Vec<String>, usize)> {
     Some((words.map(str::to_string).collect(), end + 1))
 }
 
-/// A string's text, without its quotation marks and with its escapes undone (those of absl's `CUnescape`); `None` where
-/// that is no UTF-8, or an escape is none.
+/// A string's text, without its quotation marks and with its escapes undone (those of absl's `CUnescape`); `None` if
+/// the text is no UTF-8 or an escape is unknown.
 fn unescape(quoted: &str) -> Option<String> {
     let inside = &quoted.as_bytes()[1..quoted.len() - 1];
     if !inside.contains(&b'\\') {

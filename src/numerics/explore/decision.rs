@@ -11,7 +11,7 @@ use crate::tensor::{DType, Tensor};
 
 use super::row_outcome::{Outcome, span};
 
-/// The most candidates that are told of.
+/// The largest number of candidates that a decision lists.
 const TOLD: usize = 8;
 
 /// Step that decides one row of an outcome, and its margin. Ulps are those of the format that holds the values

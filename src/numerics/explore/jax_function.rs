@@ -99,8 +99,8 @@ struct Writer<'p> {
 }
 
 impl Writer<'_> {
-    /// The computations that an operation is given as functions with a name: a sort's comparator is none, and a region of one
-    /// operation stands where it is used. Whether they are a loop's goes along.
+    /// The computations of an operation that become functions with a name, and whether each is a loop's. A sort's
+    /// comparator becomes none, and a region of one operation is written where it is used.
     fn functions_of(&self, op: &Op) -> Vec<(usize, bool)> {
         match op {
             Op::Sort { .. } => Vec::new(),

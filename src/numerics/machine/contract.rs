@@ -117,7 +117,7 @@ impl Addend for &[f64] {
     }
 }
 
-/// A term that meets additions and nothing else: sums of these count the most that one of them meets.
+/// A term that counts additions: a sum of these is the largest number of additions on the way of one of them.
 #[derive(Clone, Copy)]
 pub struct Counted;
 

@@ -98,10 +98,10 @@ impl<'p> Replay<'p> {
         is_needed
     }
 
-    /// The array that a value of the entry is, on which a result depends.
+    /// The array of a value of the entry on which a result depends.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the value is no such array.
     pub fn tensor(&self, id: ValueId) -> Result<Tensor, EvalError> {
         let instruction = &self.prepared.program.entry().instructions[id];
         let whole: Option<Value> = self.values[id].clone().map(|value| value.into_whole(instruction.shape.elements()));

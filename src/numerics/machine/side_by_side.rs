@@ -43,8 +43,8 @@ impl SideBySide {
         }
     }
 
-    /// The most additions that one of so many terms meets, and no more than in any order: adding nothing rounds nothing, and a
-    /// product's own rounding counts as one.
+    /// The largest number of rounding additions on the way of one of `width` terms, at most that of a single chain. The
+    /// addition of a neutral init rounds nothing; a product's own rounding counts as one.
     pub fn longest_chain(&self, width: usize, exact: bool) -> u64 {
         // f32 counts no further; a chain of all terms is as long as any.
         const MOST: usize = 1 << 24;

@@ -227,7 +227,7 @@ impl RowSum {
         matches!(self.order, SumOrder::Ynn { .. }) && (1..self.width).contains(&self.run)
     }
 
-    /// Proven error bound of each of those sums.
+    /// Proven error bound of each sum.
     ///
     /// An addition loses to flushing what is below the floor of one operand, or of its result where both operands are
     /// not: so of all additions together no more lose anything than there are terms other than zero.

@@ -89,7 +89,7 @@ impl<'m> Walk<'m> {
         self.frames.push(Frame { role, computation, at: 0, values, uses, arguments });
     }
 
-    /// Runs the next instruction that is none that runs others; `None` at the end.
+    /// Runs the next instruction that runs no computation of its own; `None` at the end.
     pub fn step(&mut self) -> Result<Option<Step>, EvalError> {
         let machine = self.machine;
         loop {

@@ -13,12 +13,14 @@ pub(super) struct Product {
     pub operands: [ValueId; 2],
     /// Format to which the product is rounded.
     pub rounded: StepRounding,
-    /// Whether it is `reduce-precision` that rounds: to the same numbers, but a NaN keeps its bits and a subnormal is none of the unit's.
+    /// Whether `reduce-precision` rounds it: to the same numbers, but a NaN keeps its bits, and the unit does not flush
+    /// its subnormals.
     pub keeps_nan: bool,
 }
 
-/// The product that `array` is, of values that are no `producers`: rounded to f32 or bf16, of floats that f32 holds. `None` for
-/// anything else. It is for machines on which every conversion of f32 to bf16 rounds, and once.
+/// The product that `array` is, with operands that are no `producers`; `None` for any other value. Its factors are
+/// floats that f32 holds, and it is rounded to f32 or bf16. The function is for machines on which every conversion of
+/// f32 to bf16 rounds, and once.
 pub(super) fn find(instructions: &[Instruction], producers: &[ValueId], array: ValueId) -> Option<Product> {
     let is_producer = |id: ValueId| producers.binary_search(&id).is_ok();
     let (mut id, mut rounded, mut keeps_nan) = (array, StepRounding::F32, false);

@@ -51,8 +51,8 @@ impl Range {
         self.bits + other.bits <= 24 && self.low + other.low >= -126 && self.high + other.high + 2 <= 127
     }
 
-    /// Number of binary places of an exact sum of `terms` products: it is a multiple of some 2^g and at most 2^(g +
-    /// places). `rounded` products have been rounded to f32.
+    /// Number of binary places of an exact sum of `terms` products: the sum is a multiple of some 2^g, and its
+    /// magnitude is at most 2^(g + places). `rounded` products have been rounded to f32.
     fn places(self, other: Range, terms: usize, rounded: bool) -> i32 {
         let mut grid = self.grid + other.grid;
         if rounded {

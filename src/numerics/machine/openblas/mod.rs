@@ -1,8 +1,8 @@
-//! SciPy's OpenBLAS in f32 on a processor with AVX-512, as jaxlib calls it (FACTS 3.10): which blocks a matrix is cut in, and in which
-//! order each sum goes.
+//! SciPy's OpenBLAS in f32 on a processor with AVX-512, as jaxlib calls it (FACTS 3.10): the blocks into which a matrix
+//! is cut, and the order of each sum.
 //!
-//! Source: OpenMathLib/OpenBLAS at 72461f1, `driver/level3`, `lapack` and the kernels of `KERNEL.SKYLAKEX`. What they give
-//! hangs on no row beside another, so that a system is solved vector by vector.
+//! Source: OpenMathLib/OpenBLAS at 72461f1, `driver/level3`, `lapack` and the kernels of `KERNEL.SKYLAKEX`. Their
+//! result for one row does not depend on the rows beside it, so a system is solved vector by vector.
 
 mod chains;
 mod cholesky;

@@ -60,7 +60,7 @@ fn by_bits(descending: bool) -> Mixer {
     Key::ByBits { descending }.mixer()
 }
 
-/// A stable sort by one key: places hang on the keys alone.
+/// A stable sort by one key: the places depend on the keys alone.
 fn sort_by_key(tracer: &Tracer, site: &Site, dim: usize, ties: Ties, to_apply: ComputationId) -> Option<Symbols> {
     let regions = &tracer.machine.prepared.regions;
     let (dims, length) = (site.dims(0), site.dims(0)[dim]);
@@ -116,7 +116,8 @@ fn sort_by_key(tracer: &Tracer, site: &Site, dim: usize, ties: Ties, to_apply: C
     Some(Symbols::from_parts((0..site.operands.len()).map(part).collect()))
 }
 
-/// Of rows with indices of their own, of rank and mode what bins hang on.
+/// Winners of bins. The fingerprint covers the rows with their indices, the rank, and the parts of the mode that bins
+/// depend on.
 fn binned(tracer: &Tracer, site: &Site, kind: Bins) -> Symbols {
     let choices = tracer.machine.mode.choices;
     let dims = site.dims(0);

@@ -15,15 +15,15 @@ pub struct Symbol(u128);
 const FORMAT: u128 = 0xf;
 /// The number is no subnormal of f32.
 const NORMAL: u128 = 1 << 4;
-/// The number is the opposite of the one that the fingerprint tells of; a predicate is its negation.
+/// The number is the opposite of the fingerprint's number; a predicate is its negation.
 const OPPOSITE: u128 = 1 << 5;
 /// The number itself stands in the other bits.
 const KNOWN: u128 = 1 << 6;
-/// The number that the fingerprint tells of is positive, +0 or NaN.
+/// The fingerprint's number is positive, +0 or NaN.
 const NOT_NEGATIVE: u128 = 1 << 7;
 /// A subnormal of f32 counts as the zero of its sign.
 const FLUSHED: u128 = 1 << 8;
-/// The number that the fingerprint tells of is not -0.
+/// The fingerprint's number is not -0.
 const NOT_MINUS_ZERO: u128 = 1 << 9;
 const FLAGS: u32 = 10;
 
