@@ -21,7 +21,7 @@ pub struct Accumulation {
     /// The precision that a dot asks for its less precise operand, by its name in HLO text; `None` for other sums.
     #[serde(serialize_with = "by_name")]
     pub precision: Option<ir::Precision>,
-    /// Treatment of a dot's f32 operands on a TPU, in words; `None` for a dot of other types and for other sums.
+    /// How a TPU takes the f32 operands of a dot, in words; `None` for a dot of others and other sums.
     pub operands: Option<String>,
     /// The tiling of a matmul in a compiled file, in words.
     pub tiling: Option<String>,
@@ -61,8 +61,7 @@ pub fn accumulation(analysis: &Analysis, id: ValueId) -> Option<Accumulation> {
     Some(Accumulation { dtype: added.to_string(), rounded_to, terms, precision, operands, tiling })
 }
 
-/// Treatment of a dot's f32 operands on a TPU (FACTS 2.3), in words. For a program as written it depends on the unit
-/// that computes the dot, and so on the chip.
+/// How a TPU takes the f32 operands of a dot (FACTS 2.3): of a program as written that depends on its unit, and so on the chip.
 fn operands(dot: &DotSite) -> Option<String> {
     if !dot.dtypes.contains(&Some(DType::F32)) {
         return None;

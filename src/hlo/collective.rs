@@ -50,7 +50,7 @@ fn begun(operands: &[Value], result: Value) -> Value {
     Value::Tuple(vec![operand, result, Value::Nothing, Value::Nothing])
 }
 
-/// The results of a collective on one operand, one per device; the number is the operand's among all.
+/// The values that each device gets of one operand, which has this number among all.
 type OfOne = fn(&mut Emitter, &Value, usize) -> Result<Vec<Value>>;
 
 /// A collective over several operands is one over each.

@@ -1,4 +1,4 @@
-//! Assignment of dots to units, for the whole project.
+//! Which unit takes a dot: the one place that says it.
 //!
 //! Of a program as written the TPU compiler's own files say it, by chip, types of the operands and class of shapes
 //! (`dot_units.csv`, written by `scripts/dot_units.py`). A dot that such a file still holds is on the matrix unit: what went to
@@ -59,7 +59,7 @@ impl<'a> DotSite<'a> {
     }
 }
 
-/// Unit that computes a dot.
+/// What computes a dot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DotUnit {
     /// f64, one addition after the other.
@@ -70,7 +70,7 @@ pub enum DotUnit {
     Matrix(Passes),
 }
 
-/// Dots of a program as written that the vector unit takes. It says nothing of a compiled file's dots.
+/// Which dots of a program as written the vector unit takes. It says nothing of a compiled file's dots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VectorDots {
     /// Those that the chip's compiler makes multiply and reduce of.
@@ -148,7 +148,7 @@ fn compiler_says_vector(chip: &Chip, dtypes: [Option<DType>; 2], sizes: [usize; 
 }
 
 impl Mode {
-    /// The unit that computes a dot.
+    /// What computes a dot.
     pub fn dot(&self, dot: &DotSite) -> DotUnit {
         let DotSite { precision, dtypes, sizes, .. } = *dot;
         let [m, _, n] = sizes;
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(unit("cpu/f32/off", f32s, [1, 4, 1], false), DotUnit::Matrix(Passes::F32));
     }
 
-    /// A dot in a TPU's compiled file is on the matrix unit, whatever its shape, chip and refinement.
+    /// What a TPU's compiler has left a dot is on the matrix unit, whatever its shape, chip and refinement.
     #[test]
     fn a_dot_of_a_compiled_file_is_on_the_matrix_unit() {
         for sizes in [[1, 4096, 256], [8, 64, 1], [1, 2, 1], [2, 1, 2], [1, 1, 1], [2, 2, 2]] {
