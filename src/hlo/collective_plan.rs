@@ -30,7 +30,7 @@ pub struct PlannedCollective {
     pub op_name: Option<String>,
     /// The devices of its groups.
     pub devices: usize,
-    /// The algorithm as the file says it.
+    /// The algorithm as the file has it.
     pub algorithm: CollectiveAlgorithm,
     /// The plan that it is added up by, or the reason why it is added up in the order of its group.
     pub plan: std::result::Result<CollectivePlan, String>,
