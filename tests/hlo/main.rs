@@ -15,6 +15,7 @@ mod not_understood;
 mod opcodes;
 mod precisions;
 mod proven;
+mod published_results;
 mod show;
 mod show_runs;
 mod suites;

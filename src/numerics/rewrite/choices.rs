@@ -50,6 +50,8 @@ pub enum Freedom {
     Algebra,
     /// Add up in another order what several devices have.
     Mesh,
+    /// Err in functions and quotients as far as a chip's published bounds go. It has no points: a unit does so, no compiler.
+    Functions,
 }
 
 impl Freedom {

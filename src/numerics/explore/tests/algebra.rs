@@ -437,3 +437,32 @@ fn zeros_lose_their_signs() {
         }
     }
 }
+
+/// Each form that witnesses take, evaluated, is among those that are enclosed: a constant that divides is its reciprocal, one that is
+/// subtracted its negative.
+#[test]
+fn forms_that_witnesses_take_lie_in_the_enclosure() {
+    use Binary::{Add, Divide, Multiply, Subtract};
+    let scales = [Multiply, Divide].into_iter().flat_map(|first| [Multiply, Divide].map(|second| (first, second)));
+    let shifts = [Add, Subtract].into_iter().flat_map(|first| [Add, Subtract].map(|second| (first, second)));
+    let values: Vec<f64> = (0..64).map(|at| f64::from(0.37f32 + at as f32 * 0.71)).collect();
+    for (first, second) in scales.chain(shifts) {
+        let mut b = Builder::new("forms");
+        let x = b.parameter("x", DType::F32, &[64]).unwrap();
+        let [c, d] = [0.7, 0.3].map(|value| all(&mut b, value, &[64]));
+        let inner = b.binary(first, x, c).unwrap();
+        let out = b.binary(second, inner, d).unwrap();
+        let program = b.finish(&[("out", out)]).unwrap();
+        let arguments = [tensor(DType::F32, &[64], &values)];
+        for mode in MODES {
+            let algebra = settings(mode, &["algebra"]);
+            let (choices, enclosed) = enclose(&program, &arguments, &algebra).unwrap();
+            let declared = machine::evaluate(&program, &algebra.mode, &arguments).unwrap();
+            assert_eq!(choices.points.len(), 1, "{first:?} {second:?} {mode}");
+            let taken = machine::evaluate(&choices.take(&[1]), &algebra.mode, &arguments).unwrap();
+            assert_ne!(taken, declared, "{first:?} {second:?} {mode}");
+            let found = outside(&enclosed, &taken);
+            assert!(found[0].elements.is_empty() && found[0].unknown == 0, "{first:?} {second:?} {mode} {found:?}");
+        }
+    }
+}
