@@ -37,7 +37,7 @@ fn settings(mode: &str) -> Settings {
     Settings { families: families_of_results().collect(), ..Settings::new(mode.parse().unwrap()) }
 }
 
-/// What was printed lies within what is permitted, and all of it is known.
+/// Asserts that printed values lie within the enclosure, and that all of it is known.
 #[track_caller]
 fn permits(program: &Program, arguments: &[Tensor], mode: &str, results: &[(usize, &str)]) {
     for found in found(program, arguments, &settings(mode), results) {

@@ -806,7 +806,7 @@ fn a_pair_that_differs_in_one_attribute_is_not_proven() {
     }
 }
 
-/// Where values depend on an attribute the machine's bits do: transforms, systems and products of rows in groups.
+/// The machine's bits depend on an attribute if values do: transforms, systems and products of rows in groups.
 #[test]
 fn other_values_of_an_attribute_are_other_bits() {
     let mut seen = BTreeSet::new();

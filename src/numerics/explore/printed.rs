@@ -9,6 +9,9 @@ pub fn printed_range(text: &str) -> Option<[f64; 2]> {
         _ => {}
     }
     let value: f64 = text.parse().ok()?;
+    if value.is_infinite() && text.contains(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
     let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let Some((_, fraction)) = digits.split_once('.').filter(|_| value.is_finite()) else { return Some([value; 2]) };
     let exponent: i32 = exponent.parse().ok()?;
