@@ -368,11 +368,11 @@ fn what_no_rule_joins_is_not_widened() {
 #[test]
 fn what_overflows_or_underflows_in_some_form_is_enclosed() {
     let mut b = Builder::new("quotients");
-    let [x, y, z] = ["x", "y", "z"].map(|name| b.parameter(name, DType::F32, &[2]).unwrap());
+    let [x, y, z] = ["x", "y", "z"].map(|name| b.parameter(name, DType::F32, &[3]).unwrap());
     let quotient = b.binary(Binary::Divide, y, z).unwrap();
     let out = b.binary(Binary::Divide, x, quotient).unwrap();
     let program = b.finish(&[("out", out)]).unwrap();
-    let arguments = [(); 3].map(|()| tensor(DType::F32, &[2], &[1e30, 3.0]));
+    let arguments = [(); 3].map(|()| tensor(DType::F32, &[3], &[1e30, 3.0, 4e19]));
     let mut b = Builder::new("products");
     let x = b.parameter("x", DType::F32, &[2]).unwrap();
     let [small, large] = [1e-30, 1e30].map(|value| all(&mut b, value, &[2]));
@@ -383,9 +383,9 @@ fn what_overflows_or_underflows_in_some_form_is_enclosed() {
     for mode in MODES {
         let settings = Settings::new(mode.parse().unwrap());
         let (_, enclosed) = enclose(&program, &arguments, &settings).unwrap();
-        // (x z) / y: an infinity, and 3.
-        let found = outside(&enclosed, &[tensor(DType::F32, &[2], &[f64::INFINITY, 3.0])]);
-        assert!(found[0].elements.is_empty() && found[0].unknown == 1, "{mode} {found:?}");
+        // (x z) / y: an infinity, 3, and one where no more than the product overflows.
+        let found = outside(&enclosed, &[tensor(DType::F32, &[3], &[f64::INFINITY, 3.0, f64::INFINITY])]);
+        assert!(found[0].elements.is_empty() && found[0].unknown == 2, "{mode} {found:?}");
         // x times 1: what the first product loses below the normal numbers is still there.
         let (_, enclosed) = enclose(&products, &tiny, &settings).unwrap();
         let found = outside(&enclosed, &tiny);
