@@ -380,7 +380,18 @@ fn what_overflows_or_underflows_in_some_form_is_enclosed() {
     let out = b.binary(Binary::Multiply, product, large).unwrap();
     let products = b.finish(&[("out", out)]).unwrap();
     let tiny = [tensor(DType::F32, &[2], &[1e-10, 1e-5])];
+    // Two constants whose product overflows, and an argument that makes 2^40 of both.
+    let mut b = Builder::new("large");
+    let x = b.parameter("x", DType::F32, &[1]).unwrap();
+    let large = all(&mut b, 2f64.powi(70), &[1]);
+    let product = b.binary(Binary::Multiply, x, large).unwrap();
+    let out = b.binary(Binary::Multiply, product, large).unwrap();
+    let overflowing = b.finish(&[("out", out)]).unwrap();
     for mode in MODES {
+        let argument = tensor(DType::F32, &[1], &[2f64.powi(-100)]);
+        let (_, enclosed) = enclose(&overflowing, &[argument], &Settings::new(mode.parse().unwrap())).unwrap();
+        let found = outside(&enclosed, &[tensor(DType::F32, &[1], &[f64::INFINITY])]);
+        assert!(found[0].elements.is_empty() && found[0].unknown == 1, "{mode} {enclosed:?}");
         let settings = Settings::new(mode.parse().unwrap());
         let (_, enclosed) = enclose(&program, &arguments, &settings).unwrap();
         // (x z) / y: an infinity, 3, and one where no more than the product overflows.
