@@ -33,6 +33,7 @@ pub fn tell_choices(choices: &Choices, taken: &[usize]) -> Vec<String> {
                 let block = tiling.and_then(|tiling| tiling.k_block).unwrap_or_default();
                 format!("{} adds up blocks of {block} products (order)", point.name)
             }
+            Freedom::Functions => format!("{} errs within the published bounds (functions)", point.name),
             Freedom::Mesh => {
                 let order = ["from the last device to the first", "from a device halfway on", "in pairs of devices"];
                 format!("{} is added up {} (mesh)", point.name, order[(*option - 1).min(2)])

@@ -7,12 +7,12 @@ use clap::Args;
 
 use crate::explore::{
     Answer, Decision, Exploration, FAMILIES, Family, Repair, Settings, Witness, counterexample, default_families,
-    enclose, explore, find_family, repair,
+    enclose, explore, families_of_results, find_family, repair,
 };
 use crate::input::{Argument, InputKey, InputSpec, generate};
 use crate::ir::Program;
 use crate::machine::Mode;
-use crate::name::hint;
+use crate::name::{hint, printable};
 use crate::program::ProgramSpec;
 use crate::run::{World, check_memory};
 use crate::suite::is_file;
@@ -43,8 +43,8 @@ pub struct Arguments {
     /// Machine whose arithmetic is taken, as chip/precision/off[+key=value...]
     #[arg(long, value_name = "MODE", default_value = "v5e/default/off")]
     mode: Mode,
-    /// Choices of a compiler, by commas: rounding, narrowing, accumulation, order, contraction, reciprocal, algebra,
-    /// mesh [default: all but accumulation]
+    /// Choices of a compiler, by commas: rounding, narrowing, accumulation, order, contraction, reciprocal, algebra, mesh; and
+    /// functions, the chip's own errors [default: all but accumulation and, without --against, functions]
     #[arg(long, value_name = "FAMILIES", value_delimiter = ',', value_parser = family)]
     permit: Vec<&'static Family>,
     /// Take the arithmetic of every mode, not of MODE alone: a row is proven if no chip, no precision and no refinement
@@ -70,9 +70,10 @@ pub struct Arguments {
     /// in JAX that shows it
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "against"])]
     counterexample: Option<std::path::PathBuf>,
-    /// Results that something else computed, out0, out1, ...: tell instead which of their elements lie outside of what
-    /// is permitted
-    #[arg(long, value_name = "OUT.safetensors", conflicts_with = "json")]
+    /// Results that something else computed, out0, out1, ...: tell instead which of their elements lie outside of what is
+    /// permitted. In a .json file they are as they were printed: {"out0": [[0.647502, 1.25], ...]}, each number one of all that
+    /// round to it
+    #[arg(long, value_name = "OUT", conflicts_with = "json")]
     against: Option<std::path::PathBuf>,
     /// Print as JSON
     #[arg(long)]
@@ -89,7 +90,11 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let (program, tensors) = problem(arguments)?;
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
     check_memory(&program, World::Machine).map_err(|error| fail(&error))?;
-    let families = if arguments.permit.is_empty() { default_families().collect() } else { arguments.permit.clone() };
+    let families = match arguments.against {
+        _ if !arguments.permit.is_empty() => arguments.permit.clone(),
+        Some(_) => families_of_results().collect(),
+        None => default_families().collect(),
+    };
     let settings = Settings {
         mode: arguments.mode.clone(),
         families,
@@ -101,16 +106,18 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     };
     if let Some(path) = &arguments.against {
         let (_, enclosed) = enclose(&program, &tensors, &settings).map_err(|error| fail(&error))?;
+        not_followed(&program).iter().for_each(|line| note(&format!("note: {line}")));
         return compare(&program, &enclosed, path, out);
     }
     let found = explore(&program, &tensors, &arguments.results, &settings).map_err(|error| fail(&error))?;
     let rows: Vec<Row> = found.answers.iter().enumerate().map(|(row, answer)| Row::new(&found, row, answer)).collect();
     let is_proven = |row: &Row| row.answer == "proven";
     if arguments.json {
-        let page = Page { settings: &settings, found: &found, rows: &rows };
+        let page = Page { settings: &settings, found: &found, rows: &rows, not_followed: not_followed(&program) };
         writeln!(out, "{}", serde_json::to_string_pretty(&page.json()).map_err(|error| fail(&error))?)?;
     } else {
-        Page { settings: &settings, found: &found, rows: &rows }.text(out)?;
+        let not_followed = not_followed(&program);
+        Page { settings: &settings, found: &found, rows: &rows, not_followed }.text(out)?;
         if arguments.repair && !rows.iter().all(is_proven) {
             let repair = repair(&program, &tensors, &arguments.results, &settings, &found);
             tell_repair(repair.map_err(|error| fail(&error))?.as_ref(), out)?;
@@ -131,6 +138,20 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     }
     Ok(if rows.iter().all(is_proven) { Exit::AsExpected } else { Exit::Found })
 }
+
+/// The settings that decide bits perhaps and that no choice stands for, in a line, if there are any. Those of a compiler are its own.
+fn not_followed(program: &Program) -> Option<String> {
+    let own = program.named_settings().filter(|(_, setting)| !setting.is_of_compiler());
+    let mut told: Vec<String> = own.map(|(name, setting)| format!("{setting} of {}", printable(name))).collect();
+    told.dedup();
+    let more = told.len().saturating_sub(SHOWN);
+    told.truncate(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!told.is_empty()).then(|| format!("not followed: {}{more}; answers hold if they change no bits", told.join(", ")))
+}
+
+/// Settings that a line names.
+const SHOWN: usize = 3;
 
 /// Choices from which on they are announced.
 const MANY: usize = 1024;
@@ -267,6 +288,8 @@ struct Page<'a> {
     settings: &'a Settings,
     found: &'a Exploration,
     rows: &'a [Row],
+    /// Settings that no choice stands for.
+    not_followed: Option<String>,
 }
 
 impl Page<'_> {
@@ -284,6 +307,7 @@ impl Page<'_> {
             "points": self.found.choices.points.len(),
             "choices_evaluated": self.found.searched.choices,
             "exhaustive": self.found.searched.is_exhaustive,
+            "not_followed": self.not_followed,
             "enclosures": self.found.enclosures,
             "proven": self.count("proven"),
             "reachable": self.count("reachable"),
@@ -293,7 +317,7 @@ impl Page<'_> {
     }
 
     fn text(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let Page { settings, found, rows } = self;
+        let Page { settings, found, rows, not_followed } = self;
         let names = &found.choices.program.output_names;
         let outcome: Vec<&str> = found.outputs.iter().map(|output| names[*output].as_str()).collect();
         let families: Vec<&str> = settings.families.iter().map(|family| family.name).collect();
@@ -306,6 +330,7 @@ impl Page<'_> {
             if settings.any_mode { " or any other mode" } else { "" },
             families.join(", ")
         )?;
+        not_followed.iter().try_for_each(|line| writeln!(out, "{line}"))?;
         let searched = match (found.searched.choices, found.searched.is_exhaustive) {
             (0, _) => "none evaluated".to_string(),
             (count, true) => format!("all evaluated ({count} evaluations)"),

@@ -64,3 +64,26 @@ fn all_rows_are_judged() {
     let Ran { out, .. } = folder.exits(0, &["explore", "argmax[rows=1000]", "--n", "1024", "--permit", "rounding"]);
     assert!(out.contains("outcome token, 1000 rows") && out.contains("PROVEN 1000, REACHABLE 0, OPEN 0"), "{out}");
 }
+
+/// An attribute that nothing here follows may change bits that no choice does: that is said, and a plan of a compiler is no such thing.
+#[test]
+fn a_setting_that_nothing_follows_is_told() {
+    let text = |more: &str| {
+        let root = format!("ROOT t = s32[4] convert(e){more}");
+        format!(
+            "HloModule m\nENTRY main {{\n x = f32[4] parameter(0)\n e = f32[4] exponential(x), colour=red\n {root}\n}}\n"
+        )
+    };
+    let folder = Folder::new(&[]);
+    for (file, more) in [("one.hlo", ""), ("two.hlo", ", flavour=salt")] {
+        folder.write(file, &text(more));
+        let Ran { out, .. } = folder.ran(&["explore", file]);
+        assert!(out.contains("not followed: colour=red of e"), "{out}");
+        assert!(out.contains("answers hold if they change no bits"), "{out}");
+        let Ran { out, .. } = folder.ran(&["explore", file, "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert!(json["not_followed"].as_str().unwrap().contains("colour=red of e"), "{out}");
+    }
+    let Ran { out, .. } = folder.ran(&["explore", "keep_max[rows=4]", "--n", "64"]);
+    assert!(!out.contains("not followed"), "{out}");
+}

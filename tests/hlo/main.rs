@@ -17,6 +17,7 @@ mod opcodes;
 mod pairs;
 mod precisions;
 mod proven;
+mod published_results;
 mod sha256;
 mod show;
 mod show_runs;

@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use ulpgate::hlo::{Import, lower, parse, settings};
 use ulpgate::ir::{ApproxTopK, Binary, Compare, DotDims, GatherDims, Op, PartialReduce, ScatterDims, Unary};
+use ulpgate::machine::evaluate;
 use ulpgate::same::{SameError, Settings, Verdict, compare};
+use ulpgate::tensor::{Data, Tensor};
 
 use crate::settings as of_mode;
 
@@ -802,6 +804,33 @@ fn a_pair_that_differs_in_one_attribute_is_not_proven() {
     {
         assert!(seen.contains(name), "{name}: {fields:?}");
     }
+}
+
+/// The machine's bits depend on an attribute if values do: transforms, systems and products of rows in groups.
+#[test]
+fn other_values_of_an_attribute_are_other_bits() {
+    let mut seen = BTreeSet::new();
+    for row in ROWS.iter().filter(|row| ["fft", "triangular-solve", "ragged-dot"].contains(&row.opcode)) {
+        let bits = |value: &str| {
+            let import = import(&text(row, value, false, ""));
+            let shapes = import.program.entry().parameter_shapes();
+            let argument = |(at, shape): (usize, &&ulpgate::ir::Shape)| {
+                let numbers = (0..shape.elements()).map(|i| 0.3 + ((7 * at + i) as f64 * 0.737).sin());
+                let data = match shape.element_type() {
+                    // Rows of two groups.
+                    dtype if !dtype.is_float() => Data::from_i64s(dtype, &[1, 2]),
+                    dtype => Data::from_f64s(dtype, &numbers.collect::<Vec<f64>>()),
+                };
+                Tensor::new(shape.dims(), data.unwrap())
+            };
+            let arguments: Vec<Tensor> = shapes.iter().enumerate().map(argument).collect();
+            evaluate(&import.program, &MODE.parse().unwrap(), &arguments).unwrap()
+        };
+        let [one, other] = row.values.map(bits);
+        assert_ne!(one, other, "{} {}", row.opcode, row.attribute);
+        seen.insert(row.opcode);
+    }
+    assert_eq!(seen.len(), 3);
 }
 
 #[test]

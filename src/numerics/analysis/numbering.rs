@@ -1,8 +1,11 @@
 //! Value numbering: values that are computed alike have one number.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::ir::{Compare, Computation, Fusion, Instruction, LibraryFunction, Op, Precision, Program, Shape, Turns};
+use crate::ir::{
+    Compare, Computation, Fusion, Instruction, LibraryFunction, Op, Precision, Program, Setting, Shape, Turns,
+};
 use crate::num::{BF16, Direction, round_f64};
 use crate::tensor::{DType, Tensor};
 
@@ -35,6 +38,8 @@ struct Key {
     compiled: (Option<Fusion>, Option<usize>),
     /// The numbers that a constant of equal bits stands for, where these are not its own.
     turns: Option<Turns>,
+    /// Requests that may decide its bits, and that nothing here follows.
+    settings: Option<Arc<[Setting]>>,
 }
 
 /// The numbers of all values that some programs compute.
@@ -106,12 +111,23 @@ impl Numbering {
                         _ => None,
                     };
                     let opcode = instruction.op.opcode();
-                    self.number(op, Key { opcode, operands, called, shape, compiled, turns })
+                    let settings = self.settings(instruction);
+                    self.number(op, Key { opcode, operands, called, shape, compiled, turns, settings })
                 }
             };
             values.push(number);
         }
         values
+    }
+
+    /// The settings by which values are told apart. A compiler's own are none of the program's: but for rounding they do not count.
+    fn settings(&self, instruction: &Instruction) -> Option<Arc<[Setting]>> {
+        let settings = instruction.settings.clone()?;
+        if self.equality != Equality::ButForRounding || !settings.iter().any(Setting::is_of_compiler) {
+            return Some(settings);
+        }
+        let own: Vec<Setting> = settings.iter().filter(|setting| !setting.is_of_compiler()).cloned().collect();
+        (!own.is_empty()).then(|| own.into())
     }
 
     fn number(&mut self, op: Op, key: Key) -> Number {
@@ -151,6 +167,7 @@ impl Numbering {
     pub fn is_transparent(&self, computation: &Computation, instruction: &Instruction) -> bool {
         let dtype = |shape: &Shape| shape.dtype().map(kind);
         self.equality == Equality::ButForRounding
+            && self.settings(instruction).is_none()
             && match instruction.op {
                 Op::ReducePrecision { .. } | Op::Copy | Op::OptimizationBarrier => true,
                 Op::Convert => {
@@ -236,7 +253,7 @@ pub fn signature(program: &Program, numbering: &mut Numbering) -> (Vec<Shape>, V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Binary, Builder, Unary};
+    use crate::ir::{Binary, Builder, ResultAccuracy, Unary};
 
     fn scaled(name: &str, factor: f64, with_dead: bool) -> Program {
         let mut b = Builder::new(name);
@@ -304,6 +321,33 @@ mod tests {
         assert_eq!((bits[one] == bits[again], bits[one] == bits[other]), (true, false));
         assert_eq!((loose[one] == loose[other], loose[wide] == loose[y]), (true, true));
         assert_ne!(loose[one], loose[x]);
+    }
+
+    /// Nobody knows what a setting changes that nothing follows: values that differ in one are two, and copies under one are no copies.
+    /// A compiler's plan is none of the program's.
+    #[test]
+    fn a_setting_makes_a_value_of_its_own() {
+        let other = |name: &str| Setting::Other { name: name.to_string(), value: "1".to_string() };
+        let asked = [Setting::Accuracy(ResultAccuracy::Highest), other("colour"), other("backend_config.plan")];
+        for (setting, is_plan) in asked.into_iter().zip([false, false, true]) {
+            let mut b = Builder::new("settings");
+            let x = b.parameter("x", DType::F32, &[4]).unwrap();
+            let values: Vec<usize> = (0..3).map(|_| b.unary(Unary::Exponential, x).unwrap()).collect();
+            let copies: Vec<usize> = (0..3).map(|_| b.op(Op::Copy, &[x]).unwrap()).collect();
+            let mut program = b.finish(&[("z", values[0])]).unwrap();
+            for id in [values[1], values[2], copies[1], copies[2]] {
+                let entry = program.entry;
+                program.computations[entry].instructions[id].settings = Some(vec![setting.clone()].into());
+            }
+            for equality in [Equality::Bits, Equality::Compiled, Equality::ButForRounding] {
+                let numbers = Numbering::new(equality).program(&program, &Regions::new(&program)).values;
+                let are_one = is_plan && equality == Equality::ButForRounding;
+                for same in [&values, &copies] {
+                    assert_eq!(numbers[same[0]] == numbers[same[1]], are_one, "{setting} {equality:?}");
+                    assert_eq!(numbers[same[1]], numbers[same[2]], "{setting} {equality:?}");
+                }
+            }
+        }
     }
 
     /// A cut of K changes bits, and nothing else does: the truth is the same.

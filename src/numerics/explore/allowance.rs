@@ -34,14 +34,16 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
         Maker { analysis: &analysis, prepared: &prepared, widest: &widest, mode, unit, orders, contracts, reciprocals }
             .of(id)
     };
+    let erring = settings.permits(Freedom::Functions).then(|| erring(own));
     let others = settings.any_mode.then(|| Others::new(&settings.mode));
     let all = |(id, instruction): (ValueId, &Instruction)| {
         let others = others.as_ref().map_or(&[][..], |others| others.of(&instruction.op));
-        others.iter().fold(of(id, own), |latitude, mode| latitude.or(of(id, mode)))
+        let erring = erring.iter().filter(|_| matches!(instruction.op, Op::Unary(_) | Op::Binary(_)));
+        others.iter().chain(erring).fold(of(id, own), |latitude, mode| latitude.or(of(id, mode)))
     };
     let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
     if settings.permits(Freedom::Algebra) {
-        let modes = others.iter().flat_map(|others| &others.functions).chain([own]);
+        let modes = others.iter().flat_map(|others| &others.functions).chain(&erring).chain([own]);
         let analyses = forms::Analyses { analysis: &analysis, units: modes.map(Mode::vector_unit).collect() };
         forms::widen(&mut latitudes, &analyses);
     }
@@ -57,6 +59,15 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
         }
     }
     latitudes
+}
+
+/// A mode whose functions err as far as is published of the chip.
+fn erring(mode: &Mode) -> Mode {
+    let mut erring = mode.clone();
+    if erring.choices.exp == ErrorModel::CorrectlyRounded {
+        erring.choices.exp = ErrorModel::Worst;
+    }
+    erring
 }
 
 /// Lets a point take one option alone, in all trips of the loops around it.

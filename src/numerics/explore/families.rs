@@ -17,7 +17,7 @@ pub struct Family {
 
 /// All families.
 pub static FAMILIES: &[&Family] =
-    &[&ROUNDING, &NARROWING, &ACCUMULATION, &ORDER, &CONTRACTION, &RECIPROCAL, &ALGEBRA, &MESH];
+    &[&ROUNDING, &NARROWING, &ACCUMULATION, &ORDER, &CONTRACTION, &RECIPROCAL, &ALGEBRA, &MESH, &FUNCTIONS];
 
 static ROUNDING: Family = Family {
     name: "rounding",
@@ -89,6 +89,20 @@ static MESH: Family = Family {
     by_default: true,
     freedom: Freedom::Mesh,
 };
+
+static FUNCTIONS: Family = Family {
+    name: "functions",
+    doc: "A function or a quotient may err as far as is published of the chip (FACTS 3.3), where the mode rounds it correctly: no \
+          compiler's choice, but what a chip's own results are held to (`--against`). Nothing is published of `power` and `atan2`. \
+          Enclosed; no witness is searched.",
+    by_default: false,
+    freedom: Freedom::Functions,
+};
+
+/// The families that results of a chip or a compiler are held to where nothing else is said.
+pub fn families_of_results() -> impl Iterator<Item = &'static Family> {
+    default_families().chain([&FUNCTIONS])
+}
 
 /// The families that are permitted where nothing else is said.
 pub fn default_families() -> impl Iterator<Item = &'static Family> {

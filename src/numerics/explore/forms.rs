@@ -96,7 +96,9 @@ pub(super) fn widen(latitudes: &mut [Latitude], analyses: &Analyses) {
             // A dot with equal columns is a sum, times their value.
             Op::Dot { .. } if operands.iter().any(|operand| groups.known[*operand].is_spread) => {
                 if let Latitude::Rounded(Rounding { additions: Some(additions), .. }) = &mut latitudes[id] {
-                    additions.share = (additions.share + 4.0 * F32.unit_roundoff()).next_up();
+                    let scaled = 4.0 * F32.unit_roundoff();
+                    additions.share = (additions.share + scaled).next_up();
+                    additions.order.iter_mut().for_each(|order| order.split = (order.split + scaled).next_up());
                 }
             }
             Op::Binary(Binary::Add | Binary::Subtract | Binary::Multiply) => {

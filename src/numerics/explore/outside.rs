@@ -1,6 +1,7 @@
 //! What else computed results, held to what is permitted.
 
 use crate::ir::Program;
+use crate::oracle::interval::Interval;
 use crate::oracle::{Enclosed, Enclosure};
 use crate::rewrite::Choices;
 use crate::tensor::Tensor;
@@ -35,30 +36,51 @@ pub struct Outside {
     pub unknown: usize,
 }
 
-/// Where results that something else computed lie outside of an enclosure; one a result.
+/// The elements of results that something else computed and that lie outside of an enclosure; one entry a result.
 pub fn outside(enclosed: &[Enclosed], results: &[Tensor]) -> Vec<Outside> {
     let of = |(output, (enclosed, result)): (usize, (&Enclosed, &Tensor))| {
-        let value = |at: usize| result.data().get_f64(at);
-        let (elements, unknown) = match enclosed {
-            Enclosed::Floats(floats) => {
-                // Between two infinite ends lies every number.
-                let is_open = |at: usize| {
-                    floats[at].is_unknown() || floats[at].lo == f64::NEG_INFINITY && floats[at].hi == f64::INFINITY
-                };
-                let holds = |at: usize| match floats[at] {
-                    x if is_open(at) || x.is_nan() && value(at).is_nan() => true,
-                    x => (x.lo..=x.hi).contains(&value(at)),
-                };
-                let unknown = (0..floats.len()).filter(|at| is_open(*at)).count();
-                ((0..result.len()).filter(|at| !holds(*at)).collect(), unknown)
-            }
-            Enclosed::Integers(integers) => {
-                let holds = |at: usize| integers[at].is_none_or(|known| known == row_outcome::integer(result, at));
-                let unknown = integers.iter().filter(|known| known.is_none()).count();
-                ((0..result.len()).filter(|at| !holds(*at)).collect(), unknown)
-            }
+        let found = match enclosed {
+            Enclosed::Floats(floats) => floats_outside(floats, |at| [result.data().get_f64(at); 2]),
+            Enclosed::Integers(integers) => integers_outside(integers, |at| Some(row_outcome::integer(result, at))),
         };
-        Outside { output, elements, unknown }
+        Outside { output, ..found }
     };
     enclosed.iter().zip(results).enumerate().map(of).collect()
+}
+
+/// As [`outside`], of results that are known as they were printed: each element is a number between two ends, and outside if none of
+/// these is permitted. Integers are one number.
+pub fn outside_of_printed(enclosed: &[Enclosed], printed: &[Vec<[f64; 2]>]) -> Vec<Outside> {
+    let of = |(output, (enclosed, printed)): (usize, (&Enclosed, &Vec<[f64; 2]>))| {
+        let integer = |at: usize| {
+            let middle = (printed[at][0] + printed[at][1]) / 2.0;
+            (middle == middle.round()).then_some(middle as i64)
+        };
+        let found = match enclosed {
+            Enclosed::Floats(floats) => floats_outside(floats, |at| printed[at]),
+            Enclosed::Integers(integers) => integers_outside(integers, integer),
+        };
+        Outside { output, ..found }
+    };
+    enclosed.iter().zip(printed).enumerate().map(of).collect()
+}
+
+/// Floats outside, each given by two ends.
+fn floats_outside(floats: &[Interval], given: impl Fn(usize) -> [f64; 2]) -> Outside {
+    // Between two infinite ends lies every number.
+    let is_open =
+        |at: usize| floats[at].is_unknown() || floats[at].lo == f64::NEG_INFINITY && floats[at].hi == f64::INFINITY;
+    let holds = |at: usize| {
+        let ([lo, hi], x) = (given(at), floats[at]);
+        is_open(at) || if x.is_nan() { lo.is_nan() } else { x.lo <= hi && lo <= x.hi }
+    };
+    let unknown = (0..floats.len()).filter(|at| is_open(*at)).count();
+    Outside { output: 0, elements: (0..floats.len()).filter(|at| !holds(*at)).collect(), unknown }
+}
+
+/// Integers outside; `None` is none.
+fn integers_outside(integers: &[Option<i64>], given: impl Fn(usize) -> Option<i64>) -> Outside {
+    let holds = |at: usize| integers[at].is_none_or(|known| Some(known) == given(at));
+    let unknown = integers.iter().filter(|known| known.is_none()).count();
+    Outside { output: 0, elements: (0..integers.len()).filter(|at| !holds(*at)).collect(), unknown }
 }

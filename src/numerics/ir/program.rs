@@ -320,6 +320,16 @@ impl Program {
         !self.settings.is_empty() || self.computations.iter().any(own)
     }
 
+    /// The settings that the machine does not follow, each with the name of its instruction, or with that of the module.
+    pub fn named_settings(&self) -> impl Iterator<Item = (&str, &Setting)> {
+        let instructions = self.computations.iter().flat_map(|computation| &computation.instructions);
+        let own = instructions.flat_map(|instruction| {
+            let settings = instruction.settings.as_deref().unwrap_or_default();
+            settings.iter().map(|setting| (instruction.name.as_str(), setting))
+        });
+        self.settings.iter().map(|setting| ("the module", setting)).chain(own)
+    }
+
     /// Position of the result with this name.
     pub fn output(&self, name: &str) -> Option<usize> {
         self.output_names.iter().position(|n| n == name)

@@ -52,6 +52,8 @@ pub enum Freedom {
     Algebra,
     /// Add up the values of several devices in another order.
     Mesh,
+    /// Err in functions and quotients as far as a chip's published bounds go. It has no points: a unit does so, no compiler.
+    Functions,
 }
 
 impl Freedom {

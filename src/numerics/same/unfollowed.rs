@@ -29,8 +29,9 @@ pub fn in_words(both: &[Comparand; 2]) -> Option<String> {
     let mut all: Vec<String> = both.iter().flat_map(settings).map(|(_, setting)| setting.to_string()).collect();
     all.sort();
     all.dedup();
-    (!all.is_empty())
-        .then(|| format!("{}, which the machine does not follow, does the same in both programs", some(&all)))
+    (!all.is_empty()).then(|| {
+        format!("{} has the same effect in both programs: the machine does not follow such settings", some(&all))
+    })
 }
 
 /// The reasons why settings keep two programs from being the same that are the same but for them; `None` where they do not.
@@ -86,7 +87,7 @@ fn reasons(both: &[Comparand; 2], meeting: Option<parting::Meeting>) -> Vec<Stri
         (Some(one), Some(other)) => format!("{one} in the first program, {other} in the second"),
     };
     let mut missing =
-        vec![format!("a meaning of what the machine does not follow, {told}; without it they are proven the same")];
+        vec![format!("the effect of {told}: the machine does not follow such settings; all else is proven the same")];
     missing.extend(meeting.map(|meeting| format!("the first values under other settings: {meeting}")));
     missing
 }

@@ -368,11 +368,11 @@ fn what_no_rule_joins_is_not_widened() {
 #[test]
 fn what_overflows_or_underflows_in_some_form_is_enclosed() {
     let mut b = Builder::new("quotients");
-    let [x, y, z] = ["x", "y", "z"].map(|name| b.parameter(name, DType::F32, &[2]).unwrap());
+    let [x, y, z] = ["x", "y", "z"].map(|name| b.parameter(name, DType::F32, &[3]).unwrap());
     let quotient = b.binary(Binary::Divide, y, z).unwrap();
     let out = b.binary(Binary::Divide, x, quotient).unwrap();
     let program = b.finish(&[("out", out)]).unwrap();
-    let arguments = [(); 3].map(|()| tensor(DType::F32, &[2], &[1e30, 3.0]));
+    let arguments = [(); 3].map(|()| tensor(DType::F32, &[3], &[1e30, 3.0, 4e19]));
     let mut b = Builder::new("products");
     let x = b.parameter("x", DType::F32, &[2]).unwrap();
     let [small, large] = [1e-30, 1e30].map(|value| all(&mut b, value, &[2]));
@@ -380,12 +380,23 @@ fn what_overflows_or_underflows_in_some_form_is_enclosed() {
     let out = b.binary(Binary::Multiply, product, large).unwrap();
     let products = b.finish(&[("out", out)]).unwrap();
     let tiny = [tensor(DType::F32, &[2], &[1e-10, 1e-5])];
+    // Two constants whose product overflows, and an argument that makes 2^40 of both.
+    let mut b = Builder::new("large");
+    let x = b.parameter("x", DType::F32, &[1]).unwrap();
+    let large = all(&mut b, 2f64.powi(70), &[1]);
+    let product = b.binary(Binary::Multiply, x, large).unwrap();
+    let out = b.binary(Binary::Multiply, product, large).unwrap();
+    let overflowing = b.finish(&[("out", out)]).unwrap();
     for mode in MODES {
+        let argument = tensor(DType::F32, &[1], &[2f64.powi(-100)]);
+        let (_, enclosed) = enclose(&overflowing, &[argument], &Settings::new(mode.parse().unwrap())).unwrap();
+        let found = outside(&enclosed, &[tensor(DType::F32, &[1], &[f64::INFINITY])]);
+        assert!(found[0].elements.is_empty() && found[0].unknown == 1, "{mode} {enclosed:?}");
         let settings = Settings::new(mode.parse().unwrap());
         let (_, enclosed) = enclose(&program, &arguments, &settings).unwrap();
-        // (x z) / y: an infinity, and 3.
-        let found = outside(&enclosed, &[tensor(DType::F32, &[2], &[f64::INFINITY, 3.0])]);
-        assert!(found[0].elements.is_empty() && found[0].unknown == 1, "{mode} {found:?}");
+        // (x z) / y: an infinity, 3, and one where no more than the product overflows.
+        let found = outside(&enclosed, &[tensor(DType::F32, &[3], &[f64::INFINITY, 3.0, f64::INFINITY])]);
+        assert!(found[0].elements.is_empty() && found[0].unknown == 2, "{mode} {found:?}");
         // x times 1: what the first product loses below the normal numbers is still there.
         let (_, enclosed) = enclose(&products, &tiny, &settings).unwrap();
         let found = outside(&enclosed, &tiny);
@@ -434,6 +445,35 @@ fn zeros_lose_their_signs() {
                 "{mode} {result} {:?}",
                 found.answers
             );
+        }
+    }
+}
+
+/// Each form that witnesses take, evaluated, is among those that are enclosed: a constant that divides is its reciprocal, one that is
+/// subtracted its negative.
+#[test]
+fn forms_that_witnesses_take_lie_in_the_enclosure() {
+    use Binary::{Add, Divide, Multiply, Subtract};
+    let scales = [Multiply, Divide].into_iter().flat_map(|first| [Multiply, Divide].map(|second| (first, second)));
+    let shifts = [Add, Subtract].into_iter().flat_map(|first| [Add, Subtract].map(|second| (first, second)));
+    let values: Vec<f64> = (0..64).map(|at| f64::from(0.37f32 + at as f32 * 0.71)).collect();
+    for (first, second) in scales.chain(shifts) {
+        let mut b = Builder::new("forms");
+        let x = b.parameter("x", DType::F32, &[64]).unwrap();
+        let [c, d] = [0.7, 0.3].map(|value| all(&mut b, value, &[64]));
+        let inner = b.binary(first, x, c).unwrap();
+        let out = b.binary(second, inner, d).unwrap();
+        let program = b.finish(&[("out", out)]).unwrap();
+        let arguments = [tensor(DType::F32, &[64], &values)];
+        for mode in MODES {
+            let algebra = settings(mode, &["algebra"]);
+            let (choices, enclosed) = enclose(&program, &arguments, &algebra).unwrap();
+            let declared = machine::evaluate(&program, &algebra.mode, &arguments).unwrap();
+            assert_eq!(choices.points.len(), 1, "{first:?} {second:?} {mode}");
+            let taken = machine::evaluate(&choices.take(&[1]), &algebra.mode, &arguments).unwrap();
+            assert_ne!(taken, declared, "{first:?} {second:?} {mode}");
+            let found = outside(&enclosed, &taken);
+            assert!(found[0].elements.is_empty() && found[0].unknown == 0, "{first:?} {second:?} {mode} {found:?}");
         }
     }
 }
