@@ -1,0 +1,83 @@
+//! Numbers as they were printed.
+
+/// A number in decimal digits, or an interval of two.
+#[derive(Clone, Debug)]
+pub enum Printed {
+    Number(String),
+    Interval(f64, f64),
+}
+
+impl Printed {
+    /// `0.5`, `1.0535587e-08` or `3e-5..1e-4`.
+    pub fn of(text: &str) -> Printed {
+        let number = |text: &str| text.parse::<f64>().unwrap_or_else(|_| panic!("`{text}` is no number"));
+        match text.split_once("..") {
+            Some((low, high)) => Printed::Interval(number(low), number(high)),
+            None => {
+                number(text);
+                Printed::Number(text.to_string())
+            }
+        }
+    }
+
+    /// Whether `got` is the number in all digits that were printed, or the same number of its type, or lies in the interval.
+    pub fn holds(&self, got: f64, is_f32: bool) -> bool {
+        match self {
+            Printed::Interval(low, high) => *low < got && got <= *high,
+            Printed::Number(text) => {
+                let same_f32 = || text.parse::<f32>().is_ok_and(|printed| f64::from(printed) == got);
+                like(text, got) == *text || text.parse() == Ok(got) || is_f32 && same_f32()
+            }
+        }
+    }
+
+    /// The number; of an interval its upper end.
+    pub fn number(&self) -> f64 {
+        match self {
+            Printed::Interval(_, high) => *high,
+            Printed::Number(text) => text.parse().unwrap_or(f64::NAN),
+        }
+    }
+
+    pub fn text(&self) -> String {
+        match self {
+            Printed::Interval(low, high) => format!("{low:.3e} to {high:.3e}"),
+            Printed::Number(text) => text.clone(),
+        }
+    }
+
+    /// `got` in as many digits as were printed.
+    pub fn like(&self, got: f64) -> String {
+        match self {
+            Printed::Interval(..) => format!("{got:.3e}"),
+            Printed::Number(text) => like(text, got),
+        }
+    }
+}
+
+/// `got` in the form of `text`, as many digits behind the point and an exponent where there is one.
+fn like(text: &str, got: f64) -> String {
+    let (mantissa, exponent) =
+        text.split_once('e').map_or((text, None), |(mantissa, exponent)| (mantissa, Some(exponent)));
+    let digits = mantissa.split_once('.').map_or(0, |(_, behind)| behind.len());
+    let dot = if mantissa.ends_with('.') { "." } else { "" };
+    match exponent {
+        None => format!("{got:.digits$}{dot}"),
+        Some(_) => {
+            let text = format!("{got:.digits$e}");
+            let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+            let (sign, size) = exponent.strip_prefix('-').map_or(('+', exponent), |size| ('-', size));
+            format!("{mantissa}{dot}e{sign}{size:0>2}")
+        }
+    }
+}
+
+#[test]
+fn digits_are_those_that_were_printed() {
+    assert_eq!(like("0.17405128", 0.174_051_284_790_039_06), "0.17405128");
+    assert_eq!(like("1.0535587e-08", 1.053_558_7e-8), "1.0535587e-08");
+    assert_eq!(like("3.4874968e+07", 34_874_968.0), "3.4874968e+07");
+    assert_eq!(like("345.", 345.0), "345.");
+    assert!(Printed::of("0.50").holds(0.501, false) && !Printed::of("0.500").holds(0.501, false));
+    assert!(Printed::of("1e-5..2e-5").holds(1.5e-5, false) && !Printed::of("1e-5..2e-5").holds(2.1e-5, false));
+}
