@@ -1,5 +1,16 @@
 //! Numbers as they were printed.
 
+/// How many digits a printer gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Digits {
+    /// As many as tell an f32 from its neighbours, as NumPy's do.
+    UniqueF32,
+    /// As many as tell a number of another type from its neighbours.
+    Unique,
+    /// So many, whatever the number.
+    Rounded,
+}
+
 /// A number in decimal digits, or an interval of two.
 #[derive(Clone, Debug)]
 pub enum Printed {
@@ -20,14 +31,16 @@ impl Printed {
         }
     }
 
-    /// Whether `got` is the number in all digits that were printed, or the same number of its type, or lies in the interval.
-    pub fn holds(&self, got: f64, is_f32: bool) -> bool {
-        match self {
-            Printed::Interval(low, high) => *low < got && got <= *high,
-            Printed::Number(text) => {
-                let same_f32 = || text.parse::<f32>().is_ok_and(|printed| f64::from(printed) == got);
-                like(text, got) == *text || text.parse() == Ok(got) || is_f32 && same_f32()
+    /// Whether `got` is what was printed, or lies in the interval. A printer that gives as many digits as tell a number from its
+    /// neighbours (`Digits::Unique`) printed one number of its type; of another one all digits are equal.
+    pub fn holds(&self, got: f64, digits: Digits) -> bool {
+        match (self, digits) {
+            (Printed::Interval(low, high), _) => *low < got && got <= *high,
+            (Printed::Number(text), Digits::UniqueF32) => {
+                text.parse::<f32>().is_ok_and(|printed| f64::from(printed) == got)
             }
+            (Printed::Number(text), Digits::Unique) => text.parse() == Ok(got),
+            (Printed::Number(text), Digits::Rounded) => like(text, got) == *text,
         }
     }
 
@@ -78,6 +91,10 @@ fn digits_are_those_that_were_printed() {
     assert_eq!(like("1.0535587e-08", 1.053_558_7e-8), "1.0535587e-08");
     assert_eq!(like("3.4874968e+07", 34_874_968.0), "3.4874968e+07");
     assert_eq!(like("345.", 345.0), "345.");
-    assert!(Printed::of("0.50").holds(0.501, false) && !Printed::of("0.500").holds(0.501, false));
-    assert!(Printed::of("1e-5..2e-5").holds(1.5e-5, false) && !Printed::of("1e-5..2e-5").holds(2.1e-5, false));
+    assert!(Printed::of("0.50").holds(0.501, Digits::Rounded) && !Printed::of("0.500").holds(0.501, Digits::Rounded));
+    let (printed, neighbour) = (Printed::of("2.659095e+07"), 26_590_948.0);
+    assert!(printed.holds(neighbour, Digits::Rounded) && !printed.holds(neighbour, Digits::UniqueF32));
+    assert!(printed.holds(26_590_950.0, Digits::UniqueF32) && Printed::of("0.1").holds(0.1, Digits::Unique));
+    let interval = Printed::of("1e-5..2e-5");
+    assert!(interval.holds(1.5e-5, Digits::Rounded) && !interval.holds(2.1e-5, Digits::Rounded));
 }

@@ -12,7 +12,7 @@ use ulpgate::oracle::{Demand, Oracle, TruthTensor};
 use ulpgate::subject;
 use ulpgate::tensor::{DType, Data, Tensor};
 
-use crate::printed::Printed;
+use crate::printed::{Digits, Printed};
 
 /// Standard errors of a mean within which a printed mean lies.
 const ERRORS: f64 = 4.0;
@@ -55,6 +55,9 @@ pub struct Value {
     result: usize,
     /// Printed numbers, row-major, separated by spaces; an interval as `low..high`.
     pub printed: String,
+    /// Whether the numbers were printed with so many digits, and not as many as tell them from their neighbours.
+    #[serde(default)]
+    rounded: bool,
     pub verdict: Verdict,
     /// How many of the elements are equal, where not all are.
     equal: Option<usize>,
@@ -148,7 +151,11 @@ impl Value {
         let mode: Mode = self.mode.parse().unwrap();
         let results =
             subject::evaluate(&program, &mode, &arguments).unwrap_or_else(|error| panic!("{}: {error}", self.what));
-        let is_f32 = results[self.result].dtype() == DType::F32 && self.measure == Measure::Elements;
+        let digits = match results[self.result].dtype() {
+            _ if self.rounded || self.measure != Measure::Elements => Digits::Rounded,
+            DType::F32 => Digits::UniqueF32,
+            _ => Digits::Unique,
+        };
         let exact = || exact(&program, &arguments).swap_remove(self.result);
         let got = results[self.result].data().to_f64s();
         let (numbers, deviation) = match self.measure {
@@ -174,7 +181,7 @@ impl Value {
         };
         assert_eq!(numbers.len(), printed.len(), "{}: numbers that were printed", self.what);
         let pairs = || printed.iter().zip(&numbers);
-        let equal = pairs().filter(|(printed, got)| printed.holds(**got, is_f32)).count();
+        let equal = pairs().filter(|(printed, got)| printed.holds(**got, digits)).count();
         let is_interval = printed.iter().any(|printed| matches!(printed, Printed::Interval(..)));
         let bounded = || match &self.bound {
             Some(mode) => {
