@@ -225,6 +225,9 @@ fn every_command_refuses_it_alike() {
     let place = |name: &str| folder.path().join(name);
     std::fs::create_dir(place("suites")).unwrap();
     std::fs::write(place("ranked.hlo"), RANKED).unwrap();
+    // One program twice, too large to be followed.
+    let large = "HloModule m\n\nENTRY e {\n  x = f64[8192,8192] parameter(0)\n  ROOT y = f64[8192,8192] multiply(x, x)\n}\n";
+    std::fs::write(place("large.hlo"), large).unwrap();
     let x = Tensor::new(&[2, 3], Data::F64(vec![1.0, 2.0, 3.0, -1.0, 0.5, 0.25]));
     safetensors::write(&place("in.safetensors"), &[("arg0".to_string(), x)]).unwrap();
     let suite = "claim = \"c\"\nwhy = \"w\"\nsource = \"s\"\n\n[[matrix]]\nprogram = [\"../ranked.hlo\"]\nresults = [\"p\", \
@@ -237,6 +240,7 @@ fn every_command_refuses_it_alike() {
         "hlo why ranked.hlo --inputs in.safetensors",
         "explore ranked.hlo --inputs in.safetensors",
         "same ranked.hlo ranked.hlo",
+        "same large.hlo large.hlo",
         "run ranked --out reports",
     ] {
         let mode = if command.starts_with("run") { "" } else { " --mode v5e/default/off" };

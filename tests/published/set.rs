@@ -1,0 +1,282 @@
+//! A source, the values that it printed, and what the machine gives for the programs that were written for them.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use ulpgate::file::safetensors;
+use ulpgate::hlo::{lower, parse};
+use ulpgate::input::{Argument, InputKey, InputSpec, generate};
+use ulpgate::ir::Program;
+use ulpgate::machine::Mode;
+use ulpgate::oracle::{Demand, Oracle, TruthTensor};
+use ulpgate::subject;
+use ulpgate::tensor::{DType, Data, Tensor};
+
+use crate::printed::{Digits, Printed};
+
+/// Standard errors of a mean within which a printed mean lies.
+const ERRORS: f64 = 4.0;
+
+/// A source.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Set {
+    /// Project and thread or page.
+    pub source: String,
+    /// The chip, as the source tells it.
+    pub chip: String,
+    /// When it was printed: a year, a month or a day.
+    pub date: String,
+    /// What was run there, and whatever else one has to know.
+    pub ran: String,
+    pub value: Vec<Value>,
+}
+
+/// A number or array that it printed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Value {
+    /// What it is, for the table.
+    pub what: String,
+    pub mode: String,
+    /// HLO text.
+    #[serde(default)]
+    program: String,
+    /// An HLO file of the repository in its place.
+    #[serde(default)]
+    file: String,
+    /// One an argument: `f32[2,2] 1 2 3 4`, `FILE:NAME` of the folder, or `normal` or `1 + uniform[scale=0.01]`, drawn.
+    #[serde(default)]
+    arguments: Vec<String>,
+    #[serde(default)]
+    measure: Measure,
+    /// The result that it is of.
+    #[serde(default)]
+    result: usize,
+    /// Printed numbers, row-major, separated by spaces; an interval as `low..high`.
+    pub printed: String,
+    /// Whether the numbers were printed with so many digits, and not as many as tell them from their neighbours.
+    #[serde(default)]
+    rounded: bool,
+    pub verdict: Verdict,
+    /// How many of the elements are equal, where not all are.
+    equal: Option<usize>,
+    /// The mode whose error is the stated bound: what was printed is no farther from the truth.
+    bound: Option<String>,
+    /// Why it is only inside, or not reproduced.
+    #[serde(default)]
+    pub because: String,
+}
+
+/// What is made of the results.
+#[derive(Clone, Copy, Default, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Measure {
+    /// The elements of one result.
+    #[default]
+    Elements,
+    /// The mean of |a - b| over all pairs of elements of the first half of the results and the second.
+    MeanDifference,
+    /// The same, of a sample of as many elements as there are, times the share of elements that are not masked.
+    MeanOfHalf,
+    /// How many elements differ from the exact ones, the largest difference, and the largest relative one.
+    Errors,
+    /// The largest difference from the exact elements.
+    LargestError,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+pub enum Verdict {
+    #[serde(rename = "equal")]
+    Equal,
+    #[serde(rename = "inside")]
+    Inside,
+    #[serde(rename = "not reproduced")]
+    NotReproduced,
+}
+
+/// What came out.
+pub struct Found {
+    pub verdict: Verdict,
+    /// One a printed number; none where the program was refused.
+    pub numbers: Vec<f64>,
+    pub equal: usize,
+    /// Why there are none.
+    pub refused: Option<String>,
+}
+
+impl Found {
+    /// In what it is other than its file says.
+    pub fn contradiction(&self, value: &Value) -> Option<String> {
+        let equal =
+            value.equal.unwrap_or(if value.verdict == Verdict::Equal { self.numbers.len() } else { self.equal });
+        let refused = self.refused.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+        (self.verdict != value.verdict || self.equal != equal).then(|| {
+            let (is, says) = (self.verdict, value.verdict);
+            format!(
+                "{is:?}, {} of {} equal{refused}, and the file says {says:?}, {equal}: {:?}",
+                self.equal,
+                self.numbers.len(),
+                self.numbers.first()
+            )
+        })
+    }
+}
+
+impl Set {
+    pub fn read(path: &Path) -> Set {
+        let text = std::fs::read_to_string(path).unwrap();
+        toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+}
+
+fn here(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/published").join(name)
+}
+
+impl Value {
+    pub fn numbers(&self) -> Vec<Printed> {
+        self.printed.split_whitespace().map(Printed::of).collect()
+    }
+
+    pub fn find(&self) -> Found {
+        let printed = self.numbers();
+        let program = match self.program() {
+            Ok(program) => program,
+            Err(why) => {
+                return Found { verdict: Verdict::NotReproduced, numbers: vec![], equal: 0, refused: Some(why) };
+            }
+        };
+        let arguments = self.arguments(&program);
+        let mode: Mode = self.mode.parse().unwrap();
+        let results =
+            subject::evaluate(&program, &mode, &arguments).unwrap_or_else(|error| panic!("{}: {error}", self.what));
+        let digits = match results[self.result].dtype() {
+            _ if self.rounded || self.measure != Measure::Elements => Digits::Rounded,
+            DType::F32 => Digits::UniqueF32,
+            _ => Digits::Unique,
+        };
+        let exact = || exact(&program, &arguments).swap_remove(self.result);
+        let got = results[self.result].data().to_f64s();
+        let (numbers, deviation) = match self.measure {
+            Measure::Elements => (got, 0.0),
+            Measure::MeanDifference => (vec![mean(&differences(&results))], 0.0),
+            Measure::MeanOfHalf => {
+                let halves: Vec<f64> = differences(&results).iter().map(|difference| difference / 2.0).collect();
+                (vec![mean(&halves)], ERRORS * standard_error(&halves))
+            }
+            Measure::Errors => {
+                let pairs = || {
+                    got.iter().zip(exact()).map(|(got, exact)| ((got - exact).abs(), exact.abs())).collect::<Vec<_>>()
+                };
+                let (errors, largest) = (pairs(), |values: Vec<f64>| values.into_iter().fold(0.0, f64::max));
+                let wrong = errors.iter().filter(|(error, _)| *error != 0.0).count();
+                let relative = errors.iter().map(|(error, exact)| error / exact).collect();
+                (vec![wrong as f64, largest(errors.iter().map(|(error, _)| *error).collect()), largest(relative)], 0.0)
+            }
+            Measure::LargestError => {
+                let errors = got.iter().zip(exact()).map(|(got, exact)| (got - exact).abs());
+                (vec![errors.fold(0.0, f64::max)], 0.0)
+            }
+        };
+        assert_eq!(numbers.len(), printed.len(), "{}: numbers that were printed", self.what);
+        let pairs = || printed.iter().zip(&numbers);
+        let equal = pairs().filter(|(printed, got)| printed.holds(**got, digits)).count();
+        let is_interval = printed.iter().any(|printed| matches!(printed, Printed::Interval(..)));
+        let bounded = || match &self.bound {
+            Some(mode) => {
+                let worst = subject::evaluate(&program, &mode.parse().unwrap(), &arguments).unwrap();
+                let (worst, exact) = (worst[self.result].data().to_f64s(), exact());
+                let errors = printed.iter().map(Printed::number).zip(worst).zip(exact);
+                errors.into_iter().all(|((printed, worst), exact)| (printed - exact).abs() <= (worst - exact).abs())
+            }
+            None => deviation > 0.0 && pairs().all(|(printed, got)| (printed.number() - got).abs() <= deviation),
+        };
+        let verdict = match equal == numbers.len() {
+            true if is_interval => Verdict::Inside,
+            true => Verdict::Equal,
+            false if bounded() => Verdict::Inside,
+            false => Verdict::NotReproduced,
+        };
+        Found { verdict, numbers, equal, refused: None }
+    }
+
+    fn program(&self) -> Result<Program, String> {
+        let text = match self.file.as_str() {
+            "" => self.program.clone(),
+            file => std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap(),
+        };
+        let module = parse(&text).unwrap_or_else(|error| panic!("{}: {error}", self.what));
+        lower(&module).map(|import| import.program).map_err(|error| error.to_string())
+    }
+
+    fn arguments(&self, program: &Program) -> Vec<Tensor> {
+        let of_program = Argument::of_program(program);
+        let drawn = |at: usize, text: &str| {
+            let spec: InputSpec = text.parse().unwrap();
+            let key = InputKey { suite: "published".to_string(), input: spec.to_string(), n: at as u64, seed: 0 };
+            let argument = std::slice::from_ref(&of_program[at]);
+            let rows = 0..argument[0].rows() as u64;
+            generate(&spec, &key, argument, rows).unwrap().swap_remove(0)
+        };
+        let of = |(at, text): (usize, &String)| match text.split_once(':') {
+            Some((file, name)) => safetensors::read_one(&here(file), name).unwrap(),
+            None if text.contains("] ") => literal(text),
+            None => match text.split_once(" + ") {
+                Some((offset, spec)) => moved(&drawn(at, spec), offset.parse().unwrap()),
+                None => drawn(at, text),
+            },
+        };
+        self.arguments.iter().enumerate().map(of).collect()
+    }
+}
+
+/// Numbers of f64 with another one added to each.
+fn moved(drawn: &Tensor, offset: f64) -> Tensor {
+    Tensor::new(drawn.dims(), Data::F64(drawn.data().to_f64s().iter().map(|number| offset + number).collect()))
+}
+
+/// `f32[2,2] 1 2 3 4`.
+fn literal(text: &str) -> Tensor {
+    let (shape, numbers) = text.split_once("] ").unwrap();
+    let (dtype, dims) = shape.split_once('[').unwrap();
+    let dims: Vec<usize> = dims.split(',').filter(|dim| !dim.is_empty()).map(|dim| dim.parse().unwrap()).collect();
+    let numbers: Vec<&str> = numbers.split_whitespace().collect();
+    let data = match dtype {
+        // Each is rounded once, from its digits.
+        "f32" => Data::F32(numbers.iter().map(|number| number.parse().unwrap()).collect()),
+        "f64" => Data::F64(numbers.iter().map(|number| number.parse().unwrap()).collect()),
+        "s32" => Data::S32(numbers.iter().map(|number| number.parse().unwrap()).collect()),
+        other => panic!("no literal of {other}"),
+    };
+    assert_eq!(data.len(), dims.iter().product::<usize>(), "{text}");
+    Tensor::new(&dims, data)
+}
+
+/// The results over the real numbers.
+fn exact(program: &Program, arguments: &[Tensor]) -> Vec<Vec<f64>> {
+    let demands = vec![Demand::Rounded; program.outputs().len()];
+    let truth = Oracle::default().evaluate(program, arguments, &demands).unwrap();
+    let real = |truth: TruthTensor| match truth {
+        TruthTensor::Float(float) => float.rounded,
+        _ => panic!("errors are those of floats"),
+    };
+    truth.outputs.into_iter().map(real).collect()
+}
+
+/// |a - b| of the first half of the results and the second, in order.
+fn differences(results: &[Tensor]) -> Vec<f64> {
+    let all = |results: &[Tensor]| results.iter().flat_map(|result| result.data().to_f64s()).collect::<Vec<f64>>();
+    let (first, second) = results.split_at(results.len() / 2);
+    all(first).iter().zip(all(second)).map(|(a, b)| (a - b).abs()).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn standard_error(values: &[f64]) -> f64 {
+    let middle = mean(values);
+    let squares = values.iter().map(|value| (value - middle).powi(2)).sum::<f64>();
+    (squares / (values.len() - 1) as f64 / values.len() as f64).sqrt()
+}
