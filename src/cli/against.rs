@@ -1,4 +1,5 @@
-//! `ulpgate explore --against`: results that something else computed, held to what a compiler may make of a program.
+//! `ulpgate explore --against`: results that something else computed, compared with those that a compiler may make of a
+//! program.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,7 +11,7 @@ use crate::oracle::Enclosed;
 
 use super::{Exit, Failure};
 
-/// Tells of each result how much of it lies outside of its enclosure.
+/// Tells for each result the number of elements that lie outside of their enclosures.
 pub fn compare(program: &Program, enclosed: &[Enclosed], path: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
     let fail = |why: String| Failure::Message(format!("{}: {why}", path.display()));
     let given = safetensors::read(path).map_err(|error| Failure::Message(error.to_string()))?;

@@ -3,7 +3,7 @@
 use crate::ir::Op;
 use crate::rewrite::{Choices, Freedom, Place};
 
-/// What is chosen other than declared, a line each.
+/// The choices that differ from the declared ones, a line each.
 pub fn tell_choices(choices: &Choices, taken: &[usize]) -> Vec<String> {
     let taken = choices.points.iter().zip(taken).filter(|(_, option)| **option > 0);
     let line = taken.map(|(point, option)| {

@@ -1,4 +1,4 @@
-//! What `explore --counterexample` writes: a program, its inputs, and a file in JAX.
+//! Files of `explore --counterexample`: a program, its inputs, and a file in JAX.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use super::{Failure, check_target, locked, write_file};
 /// The files that are written.
 const FILES: [&str; 3] = ["program.hlo", "inputs.safetensors", "counterexample.py"];
 
-/// Holds the files of a counterexample to what can be written, before anything is searched, and to be none of those that the
-/// command reads.
+/// Holds the files of a counterexample to what can be written, before anything is searched, and to be none of those
+/// that the command reads.
 pub fn check(folder: Option<&Path>, program: &str, inputs: &Option<PathBuf>) -> Result<(), Failure> {
     let Some(folder) = folder.filter(|folder| folder.exists()) else { return Ok(()) };
     if !folder.is_dir() {
@@ -25,8 +25,8 @@ pub fn check(folder: Option<&Path>, program: &str, inputs: &Option<PathBuf>) -> 
     FILES.iter().try_for_each(|name| check_target(&folder.join(name), read()))
 }
 
-/// Writes `program.hlo`, `inputs.safetensors` and, where each operation has a line in JAX, `counterexample.py`; tells what
-/// they hold.
+/// Writes `program.hlo`, `inputs.safetensors` and, where each operation has a line in JAX, `counterexample.py`;
+/// tells what they hold.
 pub fn write(small: &Counterexample, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let _locked = locked(folder)?;
     let code = folder.join("counterexample.py");
@@ -66,7 +66,7 @@ pub fn write(small: &Counterexample, folder: &Path, out: &mut dyn Write) -> Resu
     Ok(())
 }
 
-/// What differs, and by which choices.
+/// The difference, and the choices that make it.
 fn what(small: &Counterexample) -> Vec<String> {
     let differs = small.differs;
     let result = &small.program.output_names[differs.output];
@@ -76,7 +76,7 @@ fn what(small: &Counterexample) -> Vec<String> {
     lines
 }
 
-/// Where that was seen, in words.
+/// The place at which the difference was seen, in words.
 fn place(seen: Seen) -> &'static str {
     match seen {
         Seen::Compiled => "XLA:CPU, as emulated, changes the outcome if the flag is on",

@@ -1,5 +1,5 @@
-//! `ulpgate explain`: what a name, a mode or a case models, on what evidence, the rows that show what a case finds, and the
-//! program as the compiler leaves it.
+//! `ulpgate explain`: what a name, a mode or a case models, on what evidence, the rows that show what a case finds, and
+//! the program as the compiler leaves it.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -19,8 +19,8 @@ use super::{Exit, Failure, suites, summary, worst_rows};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// A name from `ulpgate list`, a column of a report (`lost[output=token]`), a mode (v5e/default/tpu), a program in a
-    /// mode (keep_max/v5e/default/tpu) or a case id
+    /// A name from `ulpgate list`, a column of a report (`lost[output=token]`), a mode (v5e/default/tpu), a program in
+    /// a mode (keep_max/v5e/default/tpu) or a case id
     name: String,
     /// Evaluate the case even if its suite calls it slow
     #[arg(long)]

@@ -37,18 +37,18 @@ pub struct Arguments {
     /// Size of a built-in program
     #[arg(long = "n", value_name = "N", default_value_t = 1024)]
     size: usize,
-    /// Which bits of the distribution
+    /// Seed of the distribution's bits
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Whose arithmetic, as chip/precision/off[+key=value...]
+    /// Machine whose arithmetic is taken, as chip/precision/off[+key=value...]
     #[arg(long, value_name = "MODE", default_value = "v5e/default/off")]
     mode: Mode,
-    /// Choices of a compiler, by commas: rounding, narrowing, accumulation, order, contraction, reciprocal, algebra, mesh
-    /// [default: all but accumulation]
+    /// Choices of a compiler, by commas: rounding, narrowing, accumulation, order, contraction, reciprocal, algebra,
+    /// mesh [default: all but accumulation]
     #[arg(long, value_name = "FAMILIES", value_delimiter = ',', value_parser = family)]
     permit: Vec<&'static Family>,
-    /// Take the arithmetic of every mode, not of MODE alone: a row is proven if no chip, no precision and no refinement can
-    /// change it, whatever the compiler chooses
+    /// Take the arithmetic of every mode, not of MODE alone: a row is proven if no chip, no precision and no refinement
+    /// can change it, whatever the compiler chooses
     #[arg(long)]
     any_mode: bool,
     /// A result that belongs to the outcome; may be given several times [default: all of integers and predicates]
@@ -66,12 +66,12 @@ pub struct Arguments {
     /// Look for the fewest guards after which every row is proven
     #[arg(long, conflicts_with_all = ["json", "against"])]
     repair: bool,
-    /// Make a small program and input of a reachable row that still flips, and write both into this folder, with a file in JAX
-    /// that shows it
+    /// Make a small program and input of a reachable row that still flips, and write both into this folder, with a file
+    /// in JAX that shows it
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "against"])]
     counterexample: Option<std::path::PathBuf>,
-    /// Results that something else computed, out0, out1, ...: tell instead which of their elements lie outside of what is
-    /// permitted
+    /// Results that something else computed, out0, out1, ...: tell instead which of their elements lie outside of what
+    /// is permitted
     #[arg(long, value_name = "OUT.safetensors", conflicts_with = "json")]
     against: Option<std::path::PathBuf>,
     /// Print as JSON
@@ -199,7 +199,7 @@ fn problem(arguments: &Arguments) -> Result<(Program, Vec<Tensor>), Failure> {
     Ok((program, tensors))
 }
 
-/// What is told of one row.
+/// The report on one row.
 #[derive(serde::Serialize)]
 struct Row {
     row: usize,
@@ -210,7 +210,7 @@ struct Row {
     /// Elements that the enclosure of all choices leaves open.
     undecided: Option<usize>,
     witness: Option<Told>,
-    /// What decides the row, where that is told.
+    /// The step that decides the row, if it is asked for.
     decision: Option<Decision>,
 }
 
@@ -352,7 +352,7 @@ impl Page<'_> {
     }
 }
 
-/// What decides a row, in words.
+/// The step that decides a row, in words.
 fn gap(decision: &Decision) -> String {
     let Decision { step, candidates, declared_ulp, enclosed_ulp } = decision;
     let (first, rivals) = candidates.split_first().map_or((0, &[][..]), |(first, rivals)| (*first, rivals));

@@ -15,7 +15,7 @@ pub struct FolderPair {
     alone: Vec<PathBuf>,
 }
 
-/// What is said of two files.
+/// The comparison of two files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Nothing differs.
@@ -52,8 +52,8 @@ impl FolderPair {
         self.alone.len()
     }
 
-    /// Puts a question to each pair, under the pair's name, and sums up: `words` say what is said of pairs that are the same
-    /// and of those that differ. Any pair that differs makes the exit code 1, else one that could not be judged makes it 2.
+    /// Puts a question to each pair, under the pair's name, and sums up. `words` describe pairs that are the same, and
+    /// pairs that differ. Any pair that differs makes the exit code 1, else one that could not be judged makes it 2.
     pub fn judge(
         &self,
         words: [&str; 2],

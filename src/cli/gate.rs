@@ -111,7 +111,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     Ok(if same && findings.is_empty() { Exit::AsExpected } else { Exit::Found })
 }
 
-/// That there is something to compare with, or that it may be written.
+/// Checks that there is a baseline to compare with, or that it may be written.
 fn check_baseline(arguments: &Arguments, selection: &Selection, baseline: &Path) -> Result<(), Failure> {
     let refuse = |why: String| Err(Failure::Message(why));
     if arguments.bless && !selection.takes_whole_suites() {
@@ -131,8 +131,8 @@ fn check_baseline(arguments: &Arguments, selection: &Selection, baseline: &Path)
     Ok(())
 }
 
-/// What differs from the baseline, and the files that were compared. Files over all suites can only be compared when all of
-/// them ran, wholly.
+/// The differences from the baseline, and the files that were compared. Files over all suites can only be compared when
+/// all of them ran, wholly.
 fn differences(
     arguments: &Arguments,
     suites: &[Suite],

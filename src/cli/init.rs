@@ -1,4 +1,4 @@
-//! `ulpgate init`: what a repository needs to begin with, a suite of its own that runs as it stands.
+//! `ulpgate init`: the first files of a repository, a suite of its own that runs unchanged.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -2,19 +2,20 @@
 
 use crate::run::Shard;
 
-/// How an engine numbers the processes of one job, in variables of the environment.
+/// The numbering of the processes of one job by an engine, in variables of the environment.
 struct Engine {
     name: &'static str,
     /// The process's number.
     index: &'static str,
-    /// How many there are. Kubernetes tells a pod its index only: the manifest gives this one.
+    /// The number of processes. Kubernetes tells a pod its index only: the manifest gives this one.
     count: &'static str,
     /// The number of the first one: a number, or a variable that holds it.
     first: &'static str,
 }
 
-/// Sources: the engines' own lists of variables (Kubernetes, "Indexed Job"; slurm.schedmd.com, "Job Array Support"; Bazel,
-/// "Test encyclopedia"; GitLab, "Predefined variables"; Buildkite, "Environment variables"; CircleCI, "Built-in variables").
+/// Sources: the engines' own lists of variables (Kubernetes, "Indexed Job"; slurm.schedmd.com, "Job Array Support";
+/// Bazel, "Test encyclopedia"; GitLab, "Predefined variables"; Buildkite, "Environment variables"; CircleCI, "Built-in
+/// variables").
 const ENGINES: &[Engine] = &[
     Engine { name: "Kubernetes Indexed Job", index: "JOB_COMPLETION_INDEX", count: "ULPGATE_SHARDS", first: "0" },
     Engine {

@@ -1,4 +1,4 @@
-//! `ulpgate list`: what there is, each with its own documentation.
+//! `ulpgate list`: names of all kinds, each with its own documentation.
 
 use std::io::Write;
 
@@ -19,7 +19,7 @@ use super::{Exit, Failure, suites};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// What to list; everything if absent
+    /// Kind of names to list; all kinds if absent
     what: Option<Kind>,
     /// Print as JSON
     #[arg(long)]
@@ -44,9 +44,9 @@ pub enum Kind {
     Suites,
 }
 
-/// A name with what it stands for.
+/// A name with its documentation.
 pub struct Entry {
-    /// What kind of thing it is.
+    /// The kind of the thing.
     pub kind: Kind,
     /// The name as suites and the command line write it.
     pub name: String,

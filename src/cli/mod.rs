@@ -45,7 +45,7 @@ use terminal::Terminal;
 use threads::start_threads;
 use watch::Watch;
 
-/// Where suites and committed reports lie, in the current directory.
+/// Folders of suites and of committed reports, in the current directory.
 const SUITES: &str = "suites";
 const REPORTS: &str = "reports";
 
@@ -96,7 +96,8 @@ enum Command {
     Explore(explore::Arguments),
     /// Write a first suite, a program and a CI workflow into a repository
     Init(init::Arguments),
-    /// Explain a name, a column, a verdict, a mode, or a case: what it models, the rows that show what it finds, and the program as the compiler leaves it
+    /// Explain a name, a column, a verdict, a mode, or a case: what it models, the rows that show what it finds, and
+    /// the program as the compiler leaves it
     Explain(explain::Arguments),
 }
 
@@ -130,7 +131,7 @@ impl Command {
     }
 }
 
-/// What a subcommand ends with.
+/// The outcome of a subcommand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// All is as the suites expect, or the command only lists or shows: exit code 0.
@@ -145,8 +146,8 @@ pub fn main() -> ExitCode {
     ExitCode::from(run_command(std::env::args_os()))
 }
 
-/// Runs a command line, the program's name first, and returns its exit code. Whatever could not be judged is one line on
-/// standard error, and exit code 2.
+/// Runs a command line, the program's name first, and returns its exit code. A command that could not be judged gives
+/// one line on standard error, and exit code 2.
 pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
@@ -211,7 +212,7 @@ fn could_not_judge(message: &str) -> u8 {
     2
 }
 
-/// What the parser of the command line says, without its usage, on one line; of the usage only whose it is.
+/// The error of the command line's parser on one line, with the name of the command in place of its usage.
 fn usage_error(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let said: Vec<&str> =
@@ -225,7 +226,7 @@ fn usage_error(text: &str) -> String {
 
 /// Why nothing could be judged.
 pub enum Failure {
-    /// What could not be read, understood, evaluated or written, as one sentence for the terminal.
+    /// A sentence for the terminal about what could not be read, understood, evaluated or written.
     Message(String),
 }
 
@@ -235,8 +236,8 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// Holds a file that a command is to write to what it can be, before the command takes its time: a file in a folder that is
-/// there, and none of those that the command reads.
+/// Checks that a command can write a file, before the command takes its time: the path is no folder, its folder exists,
+/// and the command does not read the file.
 fn check_target(path: &Path, read: impl IntoIterator<Item = PathBuf>) -> Result<(), Failure> {
     let refuse = |why: String| Err(Failure::Message(format!("{} cannot be written: {why}", path.display())));
     if path.is_dir() {

@@ -1,4 +1,4 @@
-//! Standard output, whoever reads it: a reader that goes away takes away neither the verdict nor the files asked for.
+//! Standard output, whatever its reader: one that goes away takes away neither the verdict nor the files asked for.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -15,7 +15,7 @@ impl<W: Write> Output<W> {
         Output { stream, failed: None }
     }
 
-    /// Writes out what is held back. A reader that went away has had enough; any other failure lost output.
+    /// Writes out the buffered bytes. A reader that went away has had enough; any other failure lost output.
     pub fn finish(mut self) -> Result<(), Failure> {
         self.flush()?;
         match self.failed {

@@ -11,9 +11,10 @@ use crate::report::{Covers, File};
 
 use super::{Failure, SUITES};
 
-/// The page over some records, with what their files change against those of the folder that they are written to: as git has
-/// committed them, so that a second run does not forget what the first one changed; as they stand where git has none. Where
-/// nothing changes it is the same page as in an empty folder: equal records are equal bytes.
+/// The page over some records, with the changes of their files against those of the folder that they are written to.
+/// The old files are those that git has committed, so that a second run does not forget the changes of the first one,
+/// or those in the folder if git has none. If nothing changes, it is the same page as in an empty folder: equal records
+/// are equal bytes.
 pub(super) fn page_file(records: &[SuiteRecord], files: &[File], target: &Path) -> Result<File, Failure> {
     let committed: BTreeMap<&str, String> =
         files.iter().filter_map(|file| Some((file.name.as_str(), committed(target, &file.name)?))).collect();
@@ -35,7 +36,7 @@ fn committed(folder: &Path, name: &str) -> Option<String> {
     found.status.success().then(|| String::from_utf8(found.stdout).ok())?
 }
 
-/// The page over some records and what changed against a folder.
+/// The page over some records, with their changes against a folder.
 pub(super) fn page_of(records: &[SuiteRecord], differences: Option<&[Difference]>, baseline: &Path) -> File {
     let (flows, baseline) = (program_flows(records, Path::new(SUITES)), baseline.display().to_string());
     let changes = differences.map(|differences| Changes { baseline: &baseline, differences });

@@ -10,7 +10,7 @@ use crate::name::printable;
 use crate::record::Record;
 use crate::run::Progress;
 
-/// Shows how far a run is.
+/// Shows the progress of a run.
 pub struct OnStderr {
     started: Instant,
     done: AtomicUsize,
@@ -31,7 +31,8 @@ impl OnStderr {
         OnStderr { started: Instant::now(), done: AtomicUsize::new(0), all: AtomicUsize::new(0), bar }
     }
 
-    /// One that says on an interruption how many cases a journal kept, and ends the process as one is expected to (130).
+    /// One that says on an interruption how many cases a journal kept, and ends the process as one is expected to
+    /// (130).
     pub fn with_journal() -> &'static OnStderr {
         let shown: &'static OnStderr = Box::leak(Box::new(OnStderr::new()));
         // Where no handler can be set, an interruption ends the process without a word.
@@ -48,7 +49,7 @@ impl OnStderr {
         shown
     }
 
-    /// What is left if the rest takes as long as what is done.
+    /// The time left, if the rest takes as long as the part that is done.
     fn left(&self, done: usize, all: usize) -> Duration {
         self.started.elapsed().mul_f64((all.saturating_sub(done)) as f64 / done.max(1) as f64)
     }

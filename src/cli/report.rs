@@ -29,7 +29,7 @@ pub struct Arguments {
     pub(super) form: Form,
 }
 
-/// How records are shown.
+/// The form in which records are shown.
 #[derive(Args)]
 pub(super) struct Form {
     /// Write only this report, such as csv; `ulpgate list reports` has all [default: all of them]
@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     arguments.form.show(&suites, &locked(&target)?, out)
 }
 
-/// How many files of a folder were written because they changed.
+/// The number of files in a folder that were written because they changed, in words.
 pub(super) fn describe_writes(changed: usize, folder: &Path) -> String {
     match changed {
         0 => format!("{} is unchanged", folder.display()),

@@ -16,9 +16,9 @@ const BEGINNINGS: [&str; 4] = ["case,verdict,", "series,metric,", "suite,file,fi
 /// A part of the page's head.
 const TITLE: &str = "<title>ulpgate";
 
-/// Holds a folder to what reports may be written into, before the command takes its time: a file that is none of them is not
-/// replaced, as where `--out .` names a folder with a page of its own. In a folder that holds records, fingerprints or a journal
-/// all files of these names are reports, whatever was made of them.
+/// Holds a folder to what reports may be written into, before the command takes its time: a file that is none of them
+/// is not replaced, as where `--out .` names a folder with a page of its own. In a folder that holds records,
+/// fingerprints or a journal all files of these names are reports, whatever was made of them.
 pub(super) fn check_reports<'a>(folder: &Path, suites: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
     if !folder.exists() || is_of_reports(folder) {
         return Ok(());
@@ -35,7 +35,7 @@ pub(super) fn check_reports<'a>(folder: &Path, suites: impl Iterator<Item = &'a 
     }
 }
 
-/// Whether a folder holds what only reports are written with.
+/// Whether a folder holds files that only reports are written with.
 fn is_of_reports(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).exists();
     has("records") || has(".journal.jsonl") || read_text(&folder.join(OVER_ALL[2])).is_ok_and(|text| is_report(&text))

@@ -45,7 +45,7 @@ pub struct Arguments {
     pub(super) json: bool,
 }
 
-/// Which cases run.
+/// The cases that run.
 #[derive(Args, Default)]
 pub(super) struct Selected {
     /// Run only cases whose id contains TEXT
@@ -60,7 +60,7 @@ pub(super) struct Selected {
 }
 
 impl Selected {
-    /// What is taken of some suites, which is something.
+    /// The selection of cases from some suites, at least one.
     pub fn of(&self, suites: &[Suite]) -> Result<Selection, Failure> {
         let Selected { filter, slow, shard } = self;
         let asked = Asked { filter: filter.clone(), slow: *slow };
@@ -119,13 +119,13 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     if selection.shard != Shard::default() { Ok(summary::exit_of_shard(&records)) } else { summary::exit(&records) }
 }
 
-/// Whether only some of the suites ran whose reports the folder holds: what is over all of them is left alone.
+/// Whether only some of the suites ran whose reports the folder holds: files over all of them are left alone.
 fn is_part_of_reports(named: &[String], target: &Path) -> bool {
     !named.is_empty() && target == Path::new(REPORTS)
 }
 
-/// Keeps the records and writes the report files; says how many of these changed. Files over all suites are left alone if
-/// only some of them ran.
+/// Keeps the records and writes the report files; says how many of these changed. Files over all suites are left alone
+/// if only some of them ran.
 fn write(records: &[SuiteRecord], named: &[String], folder: &LockedFolder) -> Result<usize, Failure> {
     let target = folder.path();
     write_folder(target, records, named.is_empty())?;
@@ -152,7 +152,7 @@ pub(super) fn set_threads(jobs: Option<usize>) -> Result<(), Failure> {
 /// Suites whose cost the terminal shows.
 const SLOWEST: usize = 3;
 
-/// How the truth was found, and what the run cost.
+/// Prints the methods that found the truth, and the cost of the run.
 fn print_cost(s: &Stats, costs: &[Cost], out: &mut dyn Write) -> Result<(), Failure> {
     let truth = format!(
         "Truth: {} results by f64 intervals, {} by pairs of f64, {} by MPFR, {} dots ({} by grid, {} by slices, {} by \

@@ -39,7 +39,7 @@ pub struct Arguments {
     /// Machine of the second program, if it is another one
     #[arg(long, value_name = "MODE")]
     other_mode: Option<Mode>,
-    /// What is taken for granted: prefix, one-zero; may be given several times
+    /// Assumption to take for granted: prefix, one-zero; may be given several times
     #[arg(long = "assume", value_name = "WHAT", value_parser = assumption)]
     assumptions: Vec<Assumption>,
     /// Inputs to try at most where the programs are not proven the same [default: 256, and more of small programs]
@@ -48,7 +48,7 @@ pub struct Arguments {
     /// Seconds to try inputs for, at most; also within an input, between its operations
     #[arg(long, value_name = "S", default_value_t = 5)]
     seconds: u64,
-    /// Where to write the input that parts them: a.arg0, ..., b.arg0, ...
+    /// File for the input that parts them: a.arg0, ..., b.arg0, ...
     #[arg(long, value_name = "OUT.safetensors")]
     witness: Option<PathBuf>,
     /// Print the verdict as JSON
@@ -104,7 +104,7 @@ fn judge(arguments: &Arguments, one: &Path, other: &Path) -> Result<Answer, Fail
     Ok(answer)
 }
 
-/// A program to be followed; what has no meaning is a function of its operands.
+/// A program to be followed. An instruction without a meaning is a function of its operands.
 fn read(path: &Path) -> Result<Import, Failure> {
     let lower = |module: &_| match lower_with_libraries(module) {
         Err(error) if error.is_unknown => lower_with_opaque(module),

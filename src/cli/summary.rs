@@ -1,5 +1,5 @@
-//! What the terminal shows of records, whether they were just made, read again or merged: a line a suite, then what is not as
-//! expected, and the verdict last.
+//! Summary of records on the terminal, whether they were just made, read again or merged: a line a suite, then
+//! everything that is not as expected, and the verdict last.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ use crate::report::{Total, findings, read_out, suite_lines, total};
 use super::terminal::paint;
 use super::{Exit, Failure};
 
-/// Columns of a terminal that nobody made wider.
+/// Columns of a terminal of unknown width.
 const WIDTH: usize = 80;
 
 /// Findings that are not as expected and shown; lines of each, the first of which names it.
@@ -24,7 +24,7 @@ const LINES: usize = 4;
 const ALARM: Style = AnsiColor::Red.on_default().bold();
 const CALM: Style = AnsiColor::Green.on_default().bold();
 
-/// How much is shown.
+/// The amount of output.
 #[derive(Args, Clone, Copy, Default)]
 pub(super) struct Extent {
     /// Show also what each suite found, in words, and what the truth cost
@@ -35,7 +35,7 @@ pub(super) struct Extent {
     pub quiet: bool,
 }
 
-/// A line a suite, what each found where all is asked for, and what is not as expected.
+/// Prints a line a suite, the findings of each if all is asked for, and everything that is not as expected.
 pub fn print(suites: &[SuiteRecord], extent: Extent, out: &mut dyn Write) -> Result<(), Failure> {
     if extent.quiet {
         return Ok(());
@@ -74,15 +74,15 @@ pub fn print(suites: &[SuiteRecord], extent: Extent, out: &mut dyn Write) -> Res
     Ok(writeln!(out)?)
 }
 
-/// What a command wrote.
+/// The files that a command wrote.
 pub(super) struct Written {
-    /// How many files, and where.
+    /// Their number and folder, in words.
     pub what: String,
     /// Whether the page and the summary over all suites are among them.
     pub has_page: bool,
 }
 
-/// What it all comes to, and what to do next; `took` stands behind the number of cases, and then what was written.
+/// Prints the overall verdict, and the next step. `took` follows the number of cases, and `written` follows that.
 pub fn print_verdict(
     suites: &[SuiteRecord],
     took: &str,

@@ -1,5 +1,5 @@
-//! Text for the terminal, whatever names, strings and paths a file brings: no control character of theirs, and no line for
-//! people without bound.
+//! Text for the terminal, whatever names, strings and paths a file brings: no control character of theirs, and no line
+//! for people without bound.
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -9,15 +9,15 @@ use anstyle::Style;
 use crate::name::{LONGEST_LINE, is_obeyed, left_out, one_line, push_escaped};
 
 thread_local! {
-    /// Whether what is written is a style of ours, which the terminal is to obey.
+    /// Whether the bytes written are a style of ours, which the terminal is to obey.
     static IS_STYLE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Standard output: characters that a terminal would obey are escaped, and long lines are cut with a note that says how much was
-/// left out.
+/// Standard output: characters that a terminal would obey are escaped, and long lines are cut with a note that says how
+/// much was left out.
 pub struct Terminal<W: Write> {
     to: W,
-    /// Whether lines are cut: they are for people. What programs read is whole.
+    /// Whether lines are cut, because they are for people. Output for programs is whole.
     is_cut: bool,
     /// Characters of this line that are written, and those that are left out.
     written: usize,

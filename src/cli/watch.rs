@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::activity;
 
-/// An operation that has gone on for so long is told.
+/// The time after which an operation is reported.
 const LONG: Duration = Duration::from_millis(800);
 /// The time between two looks.
 const OFTEN: Duration = Duration::from_millis(100);
@@ -19,7 +19,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch. Where no thread can be started nobody watches.
+    /// Begins to watch. If no thread can be started, nothing is reported.
     pub fn start() -> Watch {
         let is_over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&is_over);

@@ -1,5 +1,5 @@
-//! The rows that show a case's findings, side by side: what each view of a row says of the tokens in question, and what
-//! decides.
+//! The rows that show a case's findings, side by side: the tokens in question in each view of a row, and the deciding
+//! step.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -16,7 +16,7 @@ use super::{Failure, summary};
 /// Tokens of a row that are shown beside each other.
 const MOST_TOKENS: usize = 4;
 
-/// Evaluates a case, and shows what came of it with the rows of its findings.
+/// Evaluates a case, and shows its verdict and notes with the rows of its findings.
 pub fn show(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
     let oracle = Oracle::default();
     let record = record_of(case, &oracle)?;
@@ -109,7 +109,7 @@ struct Row<'a> {
     /// Its place in the batch.
     row: usize,
     n: usize,
-    /// Whether the case says what was declared: the program of a file may be what a compiler made of another.
+    /// Whether the case says what was declared: the program of a file may be a compiler's output.
     knows_declared: bool,
     /// Whether something else computed the results: then neither a machine nor a compiler is known.
     is_recorded: bool,
@@ -122,7 +122,7 @@ impl Row<'_> {
         (tensor.len() / tensor.dims().first().copied().unwrap_or(1).max(1)).max(1)
     }
 
-    /// The result that a witness names, and where the batch holds the element.
+    /// The result that a witness names, and the position of its element in the batch.
     fn place_of(&self, witness: &Witness) -> Option<(usize, usize)> {
         let output = self.close_up.program.output(&witness.result)?;
         let width = self.width(output);
@@ -139,7 +139,7 @@ impl Row<'_> {
         single.chain(found).filter(is_there).collect()
     }
 
-    /// What an element is called: its result, with its place in the row where that has several.
+    /// The name of an element: its result, with its place in the row if that has several.
     fn element(&self, output: usize, at: usize) -> String {
         let name = &self.close_up.program.output_names[output];
         match self.width(output) {
@@ -148,7 +148,7 @@ impl Row<'_> {
         }
     }
 
-    /// What a witness is held against.
+    /// The value that a witness is compared with.
     fn due(&self, output: usize, witness: &Witness) -> String {
         let hex = &witness.truth_hex;
         let (dtype, bits) =
@@ -198,7 +198,7 @@ impl Row<'_> {
         self.close_up.program.output("tokens").filter(|output| self.width(*output) == self.n)
     }
 
-    /// What each view says of some tokens.
+    /// The values of some tokens in each view.
     fn views(&self, tokens: &[usize]) -> Vec<(String, Vec<String>)> {
         let CloseUp { program, computed, declared, exact, scores, .. } = self.close_up;
         let own = |token: usize| self.row * self.n + token;
@@ -259,7 +259,7 @@ impl Row<'_> {
         values
     }
 
-    /// What makes the values shown what they are: the machine's arithmetic, or what the compiler changed.
+    /// The cause of the values shown: the machine's arithmetic, or a change by the compiler.
     fn decided(&self, witness: &Witness, shown: &BTreeSet<(usize, usize)>) -> Option<String> {
         let CloseUp { computed, declared, exact, .. } = self.close_up;
         let (output, at) = self.place_of(witness)?;
@@ -307,7 +307,7 @@ impl Row<'_> {
     }
 }
 
-/// What the oracle did not decide.
+/// The text for a value that the oracle did not decide.
 const OPEN: &str = "open";
 
 /// An element with its bits; integers and predicates without.

@@ -1,5 +1,6 @@
 //! An imported program as a function of named arrays: [`bind`] finds its arguments, [`evaluate`] runs it on a machine,
-//! [`exact`] over the real numbers; [`result_errors`] tells how far results are from that, and [`TokenTruth`] tells which rows say another token than the truth.
+//! [`exact`] over the real numbers. [`result_errors`] gives the distances of results from the exact ones, and
+//! [`TokenTruth`] the rows with another token than the truth.
 
 mod comparand;
 mod result_errors;
@@ -25,7 +26,7 @@ pub enum EvaluationError {
     MissingArgument {
         /// Its name.
         name: String,
-        /// What it must be.
+        /// The type and dims that it must have.
         shape: String,
         /// Another name that would do.
         or: String,
@@ -37,9 +38,9 @@ pub enum EvaluationError {
     ArgumentShape {
         /// Its name.
         name: String,
-        /// What is given.
+        /// The type and dims that are given.
         found: String,
-        /// What it must be.
+        /// The type and dims that it must have.
         shape: String,
     },
     /// More arguments are given than the program takes.
@@ -47,7 +48,7 @@ pub enum EvaluationError {
     ExtraArgument {
         /// One of those that are too many.
         name: String,
-        /// How many the program takes.
+        /// The number that the program takes.
         count: usize,
     },
     /// No result has this name.
@@ -80,8 +81,9 @@ pub enum EvaluationError {
     },
 }
 
-/// The program's arguments, in order, of arrays with names. What each device has of one is called `arg0@0`, `arg0@1`, ...;
-/// an `arg0` goes to all devices that are given nothing else. The parts of a complex argument are `arg0.real` and `arg0.imag`.
+/// The program's arguments, in order, from arrays with names. An argument that differs between devices is called
+/// `arg0@0`, `arg0@1`, ...; an `arg0` goes to all devices that are given nothing else. The parts of a complex argument
+/// are `arg0.real` and `arg0.imag`.
 ///
 /// # Errors
 /// If an argument is missing or has another shape or type, or an `argN` is more than the program takes.
@@ -115,7 +117,7 @@ pub fn bind(import: &Import, given: &[(String, Tensor)]) -> Result<Vec<Tensor>, 
     }
 }
 
-/// `arg0.real` of `arg0@1.real`: what all devices may have alike.
+/// `arg0.real` of `arg0@1.real`: the name that goes to all devices.
 fn of_all_devices(name: &str) -> Option<String> {
     let (argument, device) = name.split_once('@')?;
     let part = device.find('.').map_or("", |at| &device[at..]);
@@ -134,14 +136,14 @@ pub struct NamedResult {
     pub name: String,
     /// Its elements.
     pub tensor: Tensor,
-    /// Elements of a bf16 result, or of one that picks by floats, that change when a float sum takes another order that HLO
-    /// permits.
+    /// Elements of a bf16 result, or of one that picks by floats, that change when a float sum takes another order that
+    /// HLO permits.
     pub order_sensitive: usize,
     /// Flat positions of elements that the oracle could not decide. The tensor has NaN or zero there.
     pub undecided: Vec<usize>,
 }
 
-/// What the real results' floats are rounded to.
+/// The type to which the real results' floats are rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RoundTo {
     /// This float type.
@@ -190,8 +192,8 @@ pub fn evaluate(
     Ok(asked.collect())
 }
 
-/// The results with these names, all if there are none, of `program` over the real numbers, floats correctly rounded once;
-/// what takes long is announced before it begins.
+/// The results with these names, all if there are none, of `program` over the real numbers, floats correctly rounded
+/// once; what takes long is announced before it begins.
 ///
 /// # Errors
 /// If a name is unknown, or the program is too large or not supported.
@@ -240,7 +242,7 @@ pub fn exact(
     results.collect()
 }
 
-/// Of each result, whether it is among those with these names; all are if there are none.
+/// For each result, whether it is among those with these names; all are if there are none.
 fn asked(program: &Program, names: &[String]) -> Result<Vec<bool>, EvaluationError> {
     let known = &program.output_names;
     if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
@@ -250,7 +252,7 @@ fn asked(program: &Program, names: &[String]) -> Result<Vec<bool>, EvaluationErr
     Ok(known.iter().map(|name| names.is_empty() || names.contains(name)).collect())
 }
 
-/// Where nothing is known.
+/// Positions of the values that are not known.
 fn unknown<T>(values: &[Option<T>]) -> Vec<usize> {
     values.iter().enumerate().filter_map(|(at, value)| value.is_none().then_some(at)).collect()
 }

@@ -16,8 +16,8 @@ pub struct WorstElement {
     pub computed: f64,
     /// The truth.
     pub exact: f64,
-    /// The distance of the two: ulps of the result's type at the truth, infinite (in JSON null) where only one is finite. Of
-    /// integers and predicates, their difference.
+    /// The distance of the two: ulps of the result's type at the truth, infinite (in JSON null) where only one is
+    /// finite. Of integers and predicates, their difference.
     pub error: f64,
 }
 
@@ -38,7 +38,7 @@ pub struct ResultError {
     pub worst: Option<WorstElement>,
 }
 
-/// Of each result of `truth` ([`super::exact`]), how far the one of the same name is from it.
+/// For each result of `truth` ([`super::exact`]), the distance of the one of the same name from it.
 ///
 /// # Errors
 /// If a result is missing or has other dims.

@@ -11,7 +11,7 @@ use crate::why;
 
 use super::{EvaluationError, shape_text};
 
-/// What a result says of tokens. Its rows lie along the last dim; of at most one dim, each element is a row.
+/// The form in which a result gives tokens. Its rows lie along the last dim; of at most one dim, each element is a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenKind {
@@ -28,20 +28,21 @@ pub enum TokenKind {
 pub struct WrongRow {
     /// The row, from 0.
     pub row: usize,
-    /// In truth: the first token that is another one, of those with equal scores the first; of a kept set, how many are kept.
+    /// In truth: the first token that is another one, of those with equal scores the first; of a kept set, how many are
+    /// kept.
     pub exact: i64,
     /// The same of the result.
     pub emitted: i64,
 }
 
-/// What the truth says of one result.
+/// The comparison of one result with the truth.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TokenRows {
     /// The result's name.
     pub result: String,
-    /// What it says of tokens.
+    /// The form in which it gives tokens.
     pub kind: TokenKind,
-    /// How many rows it has.
+    /// The number of its rows.
     pub rows: usize,
     /// Rows that say another token, or keep other tokens, in order.
     pub wrong: Vec<WrongRow>,
@@ -51,8 +52,9 @@ pub struct TokenRows {
     pub lost: Option<Vec<usize>>,
 }
 
-/// The results of a program that say something of tokens: integers of 32 or more bits, predicates that are arrays, and floats
-/// that the program picks by, or gives beside what was picked. `results` are those of one call, for their types and dims.
+/// The results of a program that give tokens: integers of 32 or more bits, predicates that are arrays, and floats
+/// by which the program picks, or that it gives beside its picks. `results` are those of one call, for their types and
+/// dims.
 pub fn token_results(import: &Import, results: &[Tensor]) -> Vec<usize> {
     let ranks = rank_tokens(import, results);
     let says = |at: &usize| match kind_of(&results[*at]) {
@@ -64,7 +66,7 @@ pub fn token_results(import: &Import, results: &[Tensor]) -> Vec<usize> {
     (0..results.len()).filter(says).collect()
 }
 
-/// What a result of this type and these dims can say of tokens.
+/// The form in which a result of this type and these dims can give tokens.
 fn kind_of(result: &Tensor) -> Option<TokenKind> {
     match result.dtype() {
         DType::Pred => Some(TokenKind::Kept),
@@ -84,8 +86,8 @@ pub struct TokenTruth {
 }
 
 impl TokenTruth {
-    /// Finds the truth of the results at these positions; `results` are those of one call of the program with these inputs, for
-    /// their types and dims. What takes long is announced.
+    /// Finds the truth of the results at these positions; `results` are those of one call of the program with these
+    /// inputs, for their types and dims. What takes long is announced.
     ///
     /// # Errors
     /// If a result says nothing of tokens, or the oracle does not support the program.
@@ -113,7 +115,8 @@ impl TokenTruth {
         Ok(TokenTruth { judged, names, truth, ranking })
     }
 
-    /// Compares results of the program, or of another form of it, with the truth. `results` are of the same types and dims.
+    /// Compares results of the program, or of another form of it, with the truth. `results` are of the same types and
+    /// dims.
     pub fn compare(&self, results: &[Tensor]) -> Vec<TokenRows> {
         let all = self.judged.iter().zip(&self.ranking);
         let rows = all.filter_map(|((at, kind), ranking)| {
@@ -188,8 +191,8 @@ fn row_count(tensor: &Tensor) -> usize {
     tensor.len() / width(tensor)
 }
 
-/// Rows in which a known element is another one, each shown by `show`: the first such element, the row, and what an element
-/// is; and rows of which that depends on what is open.
+/// Rows in which a known element differs from the truth, and rows in which that depends on open elements. `show` gives
+/// the number for a row, from its first differing element, the row, and the values of elements.
 fn by_rows(
     result: &Tensor,
     truth: &[Option<i64>],

@@ -1,23 +1,23 @@
-//! What sums are accumulated in.
+//! Accumulation of sums: its type and its roundings.
 
 use serde::Serialize;
 
 use crate::analysis::{Analysis, Precision, Reducer, accumulates_in};
 use crate::ir::{self, Binary, Op, ValueId};
 
-/// How a sum is accumulated, as far as the program says it.
+/// The accumulation of a sum, as far as the program says it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Accumulation {
     /// The type of each addition.
     pub dtype: String,
     /// A narrower format that each partial sum is rounded to.
     pub rounded_to: Option<Precision>,
-    /// How many numbers go into one sum, at most.
+    /// The most numbers that go into one sum.
     pub terms: usize,
-    /// What a dot asks for its less precise operand, by its name in HLO text; `None` for other sums.
+    /// The precision that a dot asks for its less precise operand, by its name in HLO text; `None` for other sums.
     #[serde(serialize_with = "by_name")]
     pub precision: Option<ir::Precision>,
-    /// How a compiled file cuts a matmul up, in words.
+    /// The tiling of a matmul in a compiled file, in words.
     pub tiling: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Which roundings a compiler would drop or add, found by running its rules and comparing the programs value by value.
+//! Roundings that a compiler would drop or add, found by running its rules and comparing the programs value by value.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,8 @@ use crate::rewrite::{self, Rewritten, Rule};
 
 use super::uses::{Reader, View, views};
 
-/// What a rule does to one value, or to one value as one reader sees it; in JSON in kebab case (`rounding-removed`).
+/// The effect of a rule on one value, or on one value as one reader sees it; in JSON in kebab case
+/// (`rounding-removed`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
@@ -30,23 +31,23 @@ pub struct Elision {
     pub mode: String,
     /// The rule that does it: `A` (simplify-fp-conversions), `B` (float normalization) or `narrowing` (FACTS 1.3, 9).
     pub rule: &'static str,
-    /// What it does.
+    /// The effect.
     pub effect: Effect,
     /// The value's name.
     pub value: String,
-    /// Who sees another value than before, a value or a result; `None` where the value itself is narrowed.
+    /// The reader that sees another value than before, a value or a result; `None` if the value itself is narrowed.
     pub reader: Option<String>,
     /// The reader's operand, from 0; `None` for a result.
     pub operand: Option<usize>,
     /// The conversions on the way from the value to the reader, before the rule.
     pub conversions: Vec<String>,
-    /// What the reader sees before the rule; of a narrowed value, what it holds.
+    /// The precision that the reader sees before the rule; for a narrowed value, the one that it holds.
     pub from: Precision,
     /// The same after it.
     pub to: Precision,
 }
 
-/// How a rule is called in text and JSON.
+/// The name of a rule in text and JSON.
 const fn rule_name(rule: Rule) -> &'static str {
     match rule {
         Rule::Normalization => "B",
@@ -55,8 +56,8 @@ const fn rule_name(rule: Rule) -> &'static str {
     }
 }
 
-/// What the compiler behind each mode's policy would do to the roundings of a program, in the order of the modes, then
-/// of the values.
+/// The changes that the compiler behind each mode's policy would make to the roundings of a program, in the order of
+/// the modes, then of the values.
 pub fn elisions(program: &Program, modes: &[Mode]) -> Vec<Elision> {
     let declared = Seen::of(program, &|id| own_name(program, id));
     modes.iter().flat_map(|mode| of_mode(program, &declared, mode)).collect()
@@ -121,20 +122,20 @@ fn of_mode(program: &Program, declared: &Seen, mode: &Mode) -> Vec<Elision> {
     found
 }
 
-/// A value's name, a reader's name, and which of its operands.
+/// A value's name, a reader's name, and the number of its operand.
 type Key = (String, String, Option<usize>);
 
-/// What a program's readers see, by the declared names.
+/// The values that a program's readers see, by the declared names.
 struct Seen {
     views: Vec<Vec<View>>,
     /// The widest view of a value by a reader, and whether a conversion on the way rounds it.
     seen: HashMap<Key, (Precision, bool)>,
-    /// What each value holds that rounds its own result.
+    /// The precision of each value that rounds its own result.
     computed: HashMap<String, Precision>,
 }
 
 impl Seen {
-    /// `name` says what a value is called in the declared program.
+    /// `name` gives a value's name in the declared program.
     fn of(program: &Program, name: &dyn Fn(ValueId) -> String) -> Seen {
         let analysis = Analysis::new(program);
         let (held, views) = (analysis.precisions(), views(&analysis));

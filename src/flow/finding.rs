@@ -1,4 +1,4 @@
-//! What a person should know of a flow, in plain words.
+//! Findings about a flow, in plain words for a person.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,19 +9,19 @@ use crate::analysis::Precision;
 use super::elision::{Effect, Elision};
 use super::node::{Use, Value};
 
-/// What a finding is about; in JSON in kebab case (`two-views`).
+/// The kind of a finding; in JSON in kebab case (`two-views`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingKind {
     /// Readers of one value, or of copies of it, see it in different precisions.
     TwoViews,
-    /// The same, in what a compiler would make of the program.
+    /// The same, in the program that a compiler would make.
     TwoViewsIfCompiled,
     /// A comparison of values in different precisions.
     MixedCompare,
     /// A sum whose additions are rounded to less than f32.
     NarrowSum,
-    /// The same, in what a compiler would make of the program.
+    /// The same, in the program that a compiler would make.
     NarrowSumIfCompiled,
     /// A sum that no reader sees as precisely as it was added.
     RoundedAway,
@@ -30,11 +30,11 @@ pub enum FindingKind {
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// What it is about.
+    /// The kind.
     pub kind: FindingKind,
-    /// What a person calls the value: its part in its group or its operation, and its `op_name`.
+    /// A person's name for the value: its part in its group or its operation, and its `op_name`.
     pub subject: String,
-    /// What is the matter, in a sentence.
+    /// The finding in a sentence.
     pub text: String,
     /// Names of the values that it is about, copies included.
     pub values: Vec<String>,
@@ -42,9 +42,9 @@ pub struct Finding {
     pub op_name: Option<String>,
     /// The part in its group of the first of them that has one.
     pub role: Option<String>,
-    /// Who sees them in which precision, widest first; empty where the finding is not about readers.
+    /// The readers of the values by precision, widest first; empty if the finding is not about readers.
     pub views: Vec<Sight>,
-    /// The modes whose compilers would bring it about; empty for what is so in the file.
+    /// The modes whose compilers would bring it about; empty for a finding about the file as it is.
     pub modes: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ pub struct Sight {
     pub holds: Precision,
     /// The readers' names.
     pub readers: Vec<String>,
-    /// What each reader is, in a person's words.
+    /// The operation of each reader, in a person's words.
     pub what: Vec<String>,
     /// Each reader's part in its group.
     pub roles: Vec<Option<String>>,
@@ -88,7 +88,7 @@ impl Finding {
     }
 }
 
-/// All findings: what readers disagree about first, sums that are only rounded at the end last.
+/// All findings: disagreements of readers first, sums that are only rounded at the end last.
 pub(super) fn findings(values: &[Value], elisions: &[Elision]) -> Vec<Finding> {
     let mut findings = two_views(values);
     findings.extend(values.iter().filter_map(mixed_compare(values)));
@@ -130,13 +130,13 @@ fn rounded_by_type(views: &mut [Sight], copies: &[&Value]) {
     }
 }
 
-/// What is the matter with a value that is seen in several precisions.
+/// The finding about a value that is seen in several precisions.
 fn told(views: &[Sight]) -> String {
     let names: Vec<String> = views.iter().map(|v| v.holds.to_string()).collect();
     disagreement(views).unwrap_or_else(|| format!("some readers see it in {}.", names.join(", others in ")))
 }
 
-/// Readers by what they see, widest first; integers are left out.
+/// Readers by the precision that they see, widest first; integers are left out.
 fn sights<'a>(uses: impl Iterator<Item = &'a Use>) -> Vec<Sight> {
     let mut views: Vec<Sight> = Vec::new();
     // Readers, and what rounds, by the view that they are told with.
@@ -167,7 +167,8 @@ fn sights<'a>(uses: impl Iterator<Item = &'a Use>) -> Vec<Sight> {
     views
 }
 
-/// Says so where readers that one would expect to agree (sums, choices, the stored result) do not see the same value.
+/// A sentence about readers that one would expect to agree (sums, choices, the stored result), if they do not see the
+/// same value.
 fn disagreement(views: &[Sight]) -> Option<String> {
     let sides: Vec<Vec<&str>> = views.iter().map(kinds).filter(|kinds| !kinds.is_empty()).collect();
     let [a, b, ..] = sides.as_slice() else { return None };
@@ -182,7 +183,7 @@ fn disagreement(views: &[Sight]) -> Option<String> {
     })
 }
 
-/// What the readers of one view are called, each kind once.
+/// The kinds of the readers of one view, each once.
 fn kinds(view: &Sight) -> Vec<&str> {
     let mut kinds: Vec<&str> = Vec::new();
     for (what, role) in view.what.iter().zip(&view.roles) {
@@ -198,7 +199,7 @@ fn kinds(view: &Sight) -> Vec<&str> {
     kinds
 }
 
-/// What one would expect a reader to agree on with others of its kind.
+/// The kind of a reader, if one would expect readers of this kind to agree.
 fn agreeing(what: &str) -> Option<&'static str> {
     const KINDS: [&str; 11] =
         ["cumsum", "sum", "argmax", "argmin", "max", "min", "sort", "topk", "ApproxTopK", "PartialReduce", "dot"];

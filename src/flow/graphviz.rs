@@ -1,4 +1,4 @@
-//! The flow as a drawing for Graphviz: values coloured by what they hold, in one cluster a fusion.
+//! The flow as a drawing for Graphviz: values coloured by the formats that they hold, in one cluster a fusion.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,12 +11,12 @@ use super::elision::Effect;
 use super::finding::FindingKind;
 use super::node::Value;
 
-/// What stands below the drawing.
+/// The text below the drawing.
 const LEGEND: &str = "Numbers in bf16: yellow, f16: orange, f32: blue, f64: violet, integers: grey. Red edge: a conversion drops bits. \
                       Red border: readers see it in several precisions. \
                       Double border: a compiler may drop its rounding for some reader.";
 
-/// The flow in the DOT language. With `all`, constants and what is made of them are drawn as well.
+/// The flow in the DOT language. With `all`, constants and the values made of them are drawn as well.
 pub fn dot(flow: &Flow, all: bool) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "digraph {} {{", quoted(&flow.module));

@@ -1,4 +1,4 @@
-//! Recognises what a person calls a value: a softmax instead of eleven operations.
+//! Recognises groups of values that a person knows by one name: a softmax instead of eleven operations.
 //!
 //! Recognition is for reading only: nothing that computes depends on it. It looks through moves, conversions and
 //! roundings, and takes all copies of a value that a compiler made.
@@ -12,7 +12,7 @@ use crate::ir::{Binary, Instruction, Op, Unary, ValueId, Window};
 
 use super::uses::is_passage;
 
-/// What a group of values computes; in JSON in snake case (`log_softmax`).
+/// The function that a group of values computes; in JSON in snake case (`log_softmax`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
@@ -294,7 +294,7 @@ impl Eye<'_> {
         Some((shape, vec![(id, role)]))
     }
 
-    /// Whether all that is used of a sort are its first elements.
+    /// Whether only the first elements of a sort are used.
     fn is_cut(&self, id: ValueId, dim: usize) -> bool {
         let instructions = self.instructions();
         let extent = instructions[id].operands.first().and_then(|o| instructions[*o].shape.dims().get(dim));

@@ -1,9 +1,9 @@
-//! The precision flow of an HLO file: where each value is rounded, who sees it before and who after, what sums are
-//! accumulated in, and which roundings a compiler would drop.
+//! The precision flow of an HLO file: the rounding of each value, its readers before and after that, the accumulation
+//! of sums, and the roundings that a compiler would drop.
 //!
-//! [`flow`] gathers it: who sees a value ([`views`]), what each value is ([`Value`]), what a person calls groups of
-//! them (`group`), what compilers would do ([`elisions`]), and what is remarkable ([`Finding`]). [`text()`] and [`dot()`]
-//! show it.
+//! [`flow`] gathers it: the readers of a value ([`views`]), the values ([`Value`]), groups of them with a name
+//! (`group`), the changes that compilers would make ([`elisions`]), and the findings ([`Finding`]). [`text()`] and
+//! [`dot()`] show it.
 
 mod accumulation;
 mod collective;
@@ -43,11 +43,11 @@ pub struct Flow {
     pub module: String,
     /// Whether the file is a compiler's output.
     pub compiled: bool,
-    /// How many devices run it. What differs between them is a value for each, `NAME@DEVICE`.
+    /// The number of devices that run it. A value that differs between them is one for each, `NAME@DEVICE`.
     pub devices: usize,
     /// The reductions between devices that a compiled file has a plan of, in the file's order.
     pub collectives: Vec<Collective>,
-    /// What nothing here has a meaning for, in the file's order. The rest is told as if it were a function of its operands.
+    /// Instructions that have no meaning here, in the file's order. The flow treats each as a function of its operands.
     pub unknown: Vec<Unknown>,
     /// The modes that `elisions` are about, as they print: `v5e/default/tpu`.
     pub modes: Vec<String>,
@@ -55,24 +55,24 @@ pub struct Flow {
     pub values: Vec<Value>,
     /// The groups that were recognised, in the order of their last values.
     pub groups: Vec<Group>,
-    /// What a person should know, choices first.
+    /// The findings, choices first.
     pub findings: Vec<Finding>,
-    /// What compilers would drop or add, in the order of `modes`.
+    /// Roundings that compilers would drop or add, in the order of `modes`.
     pub elisions: Vec<Elision>,
-    /// How many there are of each.
+    /// The numbers of these.
     pub counts: Counts,
 }
 
-/// Values that a person calls by one name. What each is in its group stands in [`Value::role`].
+/// Values that a person calls by one name. [`Value::role`] has the part of each in its group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Group {
-    /// What they compute together.
+    /// The function that they compute together.
     pub shape: Shape,
     /// Their names, in the entry's order.
     pub values: Vec<String>,
 }
 
-/// How many of the entry's values there are, in all and of some kinds.
+/// Numbers of the entry's values, in all and of some kinds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// All.
@@ -89,10 +89,10 @@ pub struct Counts {
     pub elidable: usize,
 }
 
-/// Whom to ask about a file that is not compiled yet. The policy `gpu` does not depend on the chip.
+/// The compilers to ask about a file that is not compiled yet. The policy `gpu` does not depend on the chip.
 const COMPILERS: [&str; 3] = ["xla-cpu/default/cpu", "v5e/default/gpu", "v5e/default/tpu"];
 
-/// The modes whose compilers are asked what they would elide: the one that is named, else all of a program that is not
+/// The modes whose compilers are asked for their elisions: the one that is named, else all for a program that is not
 /// compiled yet.
 ///
 /// # Errors
@@ -107,7 +107,7 @@ pub fn compilers(name: Option<&str>, compiled: bool) -> Result<Vec<Mode>, ModeEr
 }
 
 /// The precision flow of a program; `compiled` says whether it is a compiler's output, `modes` are those whose
-/// compilers are asked what they would elide.
+/// compilers are asked for their elisions.
 pub fn flow(import: &Import, compiled: bool, modes: &[Mode]) -> Flow {
     let program = &import.program;
     let analysis = Analysis::new(program);

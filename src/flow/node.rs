@@ -15,7 +15,7 @@ use super::uses::{Reader, View, is_passage, is_source};
 /// One value of the entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Value {
-    /// The instruction's name, behind that of its fusion where it stands in one: `fusion.1/add.2`.
+    /// The instruction's name, behind that of its fusion if it is in one: `fusion.1/add.2`.
     pub name: String,
     /// Its HLO opcode; of a custom call, the target.
     pub opcode: &'static str,
@@ -31,26 +31,26 @@ pub struct Value {
     pub computes: bool,
     /// Whether it only moves or converts.
     pub passage: bool,
-    /// What a conversion or `reduce-precision` rounds to, where it drops bits.
+    /// The format to which a conversion or `reduce-precision` rounds, if it drops bits.
     pub rounds_to: Option<Precision>,
-    /// The fusion or call of the entry that it stands in.
+    /// The fusion or call of the entry that it is in.
     pub fusion: Option<String>,
-    /// `op_name` of its metadata: where it stands in the user's program.
+    /// `op_name` of its metadata: its place in the user's program.
     pub op_name: Option<String>,
-    /// Its line in the file, from 1; 0 where it stands in none.
+    /// Its line in the file, from 1; 0 if it is in none.
     pub line: u32,
-    /// Its column in the file, in characters from 1; 0 where it stands in none.
+    /// Its column in the file, in characters from 1; 0 if it is in none.
     pub column: u32,
     /// Its part in its group: `softmax denominator`.
     pub role: Option<String>,
-    /// How it is accumulated, if it is a sum.
+    /// Its accumulation; `None` for values that are not sums.
     pub accumulation: Option<Accumulation>,
-    /// Names of other values that mean the same, as fusions compute one anew: of the first of them all others, of each other the
-    /// first.
+    /// Names of other values with the same meaning, since fusions compute one anew: for the first of them all others,
+    /// for each other the first.
     pub copies: Vec<String>,
-    /// What it sees of other values, by its operands.
+    /// The other values as it sees them, by its operands.
     pub reads: Vec<Read>,
-    /// Who sees it.
+    /// The readers that see it.
     pub uses: Vec<Use>,
     /// Whether it has nothing to read: parameters, constants, counters.
     #[serde(skip)]
@@ -58,15 +58,15 @@ pub struct Value {
     /// Its operands, for drawings.
     #[serde(skip)]
     pub(super) operands: Vec<ValueId>,
-    /// The first value that means the same.
+    /// The first value with the same meaning.
     #[serde(skip)]
     pub(super) meaning: ValueId,
-    /// What constants it is made of alone, if so: nobody cares in which precision these are compared.
+    /// Whether it is made of constants alone: the precision in which these are compared does not matter.
     #[serde(skip)]
     pub(super) constant: bool,
 }
 
-/// What a value sees of another, through moves and conversions.
+/// Another value as a value sees it, through moves and conversions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Read {
     /// The operand through which it sees the other, from 0.
@@ -75,16 +75,16 @@ pub struct Read {
     pub value: String,
     /// The precision in which it is seen; `None` for integers.
     pub holds: Option<Precision>,
-    /// What last dropped bits on the way, as in [`Use::rounded_by`].
+    /// The conversion or value that last dropped bits on the way, as in [`Use::rounded_by`].
     pub rounded_by: Option<String>,
 }
 
-/// Who sees a value, and in which precision.
+/// A reader of a value, with the precision in which it sees the value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Use {
     /// The name of the value that reads it, or of a result (`out0`).
     pub reader: String,
-    /// What the reader is, in a person's words.
+    /// The reader's operation, in a person's words.
     pub what: String,
     /// The reader's part in its group.
     pub role: Option<String>,
@@ -205,7 +205,7 @@ fn first_dtype(shape: &Shape) -> Option<&'static str> {
     }
 }
 
-/// Which values are made of constants alone.
+/// For each value, whether it is made of constants alone.
 fn constants(program: &Program) -> Vec<bool> {
     let mut constant: Vec<bool> = Vec::new();
     for instruction in &program.entry().instructions {

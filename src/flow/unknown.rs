@@ -1,16 +1,16 @@
-//! What nothing here has a meaning for, and what follows from it.
+//! Instructions that have no meaning here, and the results that depend on them.
 
 use serde::Serialize;
 
 use crate::hlo::Import;
 use crate::ir::{ComputationId, Op, Program, ValueId};
 
-/// An instruction that nothing here has a meaning for.
+/// An instruction that has no meaning here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unknown {
     /// Its name in the file.
     pub name: String,
-    /// What it does: its opcode, of a custom call the target.
+    /// Its opcode; of a custom call, the target.
     pub what: String,
     /// Its line in the file, from 1.
     pub line: u32,

@@ -1,12 +1,12 @@
-//! Who sees a value, and in which precision: from each value that computes through moves and conversions to the values
-//! that read it.
+//! Readers of values, and the precisions in which they see them: from each value that computes, through moves and
+//! conversions, to the values that read it.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::analysis::{Analysis, Precision, target};
 use crate::ir::{Class, Op, Unary, ValueId};
 
-/// Who sees a value.
+/// A reader of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reader {
     /// A value that computes.
@@ -25,7 +25,7 @@ pub enum Reader {
 pub struct View {
     /// The reader.
     pub reader: Reader,
-    /// What the reader sees; none for integers.
+    /// The precision that the reader sees; `None` for integers.
     pub holds: Option<Precision>,
     /// The conversion or `reduce-precision` on the way that last dropped bits.
     pub rounded_by: Option<ValueId>,
@@ -53,7 +53,7 @@ pub fn is_source(op: &Op) -> bool {
     matches!(op, Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. })
 }
 
-/// For each value of the entry, who sees it; nobody for values that only move or convert, constants and counters.
+/// For each value of the entry, its readers; none for values that only move or convert, constants and counters.
 pub fn views(analysis: &Analysis) -> Vec<Vec<View>> {
     let entry = analysis.program.entry();
     let mut results: HashMap<ValueId, Vec<usize>> = HashMap::new();
@@ -76,7 +76,7 @@ struct Walk<'a> {
     results: HashMap<ValueId, Vec<usize>>,
 }
 
-/// Where a walk stands.
+/// A position of a walk, with the view of its source there.
 #[derive(Clone)]
 struct Step {
     id: ValueId,

@@ -1,12 +1,12 @@
-//! What is wrong with the text of a committed report, apart from what it says.
+//! Faults in the text of a committed report, apart from its content.
 
-/// What some editors put before a text.
+/// The mark that some editors put before a text.
 pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// How a line of a merge that was not finished begins.
+/// Beginnings of the lines of a merge that was not finished.
 const MARKERS: [&str; 3] = ["<<<<<<< ", "=======", ">>>>>>> "];
 
-/// What no report has, and what to do about it.
+/// The fault of a text that no report has, with its remedy.
 pub(super) fn of_text(text: &str) -> Option<String> {
     let marker = text.lines().position(|line| MARKERS.iter().any(|marker| line.starts_with(marker)));
     if let Some(at) = marker {
@@ -23,7 +23,7 @@ pub(super) fn of_text(text: &str) -> Option<String> {
     None
 }
 
-/// Where two texts part, which differ.
+/// The first difference of two texts that differ.
 pub(super) fn first_difference(old: &str, fresh: &str) -> String {
     let (mut ours, mut theirs) = (old.lines(), fresh.lines());
     for line in 1.. {

@@ -12,7 +12,7 @@ use crate::report::{File, Row, Table, is_derived, is_standing, is_suite_report, 
 
 use row_change::Cell;
 
-/// How one row of a report compares with the baseline: the same row of the committed report.
+/// The change of one row of a report against the baseline: the same row of the committed report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// Some figure or verdict is better, and none is worse.
@@ -25,7 +25,7 @@ pub enum Change {
     New,
     /// Only the baseline has such a row or report.
     Gone,
-    /// A file beside the reports that is none: told, and nothing depends on it.
+    /// A file beside the reports that is no report: told, and nothing depends on it.
     Stray,
 }
 
@@ -43,17 +43,16 @@ impl Change {
     }
 }
 
-/// One difference, with what differs.
+/// One difference, with its cells.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// The report's file, such as `matmul-growth.csv`.
     pub file: String,
     /// The key of the row: a case's id, or series and metric of a fit. Empty for the file as a whole.
     pub row: String,
-    /// How it compares.
+    /// The kind of change.
     pub change: Change,
-    /// `column: old -> new` for each cell that changed, or what is wrong with the file; empty for a row that is new or
-    /// gone.
+    /// `column: old -> new` for each cell that changed, or the fault of the file; empty for a row that is new or gone.
     pub what: String,
 }
 
@@ -83,17 +82,17 @@ pub enum GateError {
     Baseline {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
 /// Compares fresh report files with those of a baseline folder, in their order. Files of equal bytes give nothing. A
-/// file of the baseline that is missing is one difference ([`Change::New`]), and so is one that is damaged, with what is
-/// wrong ([`Change::Worse`]). A page without rows follows the files before it: it is better if all differences in them are,
-/// worse if one is, and else changed.
+/// file of the baseline that is missing is one difference ([`Change::New`]), and so is one that is damaged, with the
+/// fault ([`Change::Worse`]). A page without rows follows the files before it: it is better if all differences in them
+/// are, worse if one is, and else changed.
 ///
-/// Where only part of the cases ran, `about` tells which rows of the baseline the fresh files would have if they were
+/// If only part of the cases ran, `about` tells which rows of the baseline the fresh files would have if they were
 /// still given: the others are not missed.
 ///
 /// # Errors
@@ -160,9 +159,9 @@ pub fn compare_with(
     Ok(differences)
 }
 
-/// What a baseline folder holds besides the reports of these names, sorted: a report that no suite gives any more
-/// ([`Change::Gone`]), and a file that is none ([`Change::Stray`]). Folders and hidden files are left alone; a folder that
-/// does not exist holds nothing.
+/// The files of a baseline folder beside the reports of these names, sorted: a report that no suite gives any more
+/// ([`Change::Gone`]), and a file that is no report ([`Change::Stray`]). Folders and hidden files are left alone; a
+/// folder that does not exist holds nothing.
 ///
 /// # Errors
 /// If the folder cannot be listed.
@@ -191,8 +190,8 @@ pub fn left_over(names: &BTreeSet<String>, baseline: &Path) -> Result<Vec<Differ
     Ok(differences)
 }
 
-/// The rows that differ, and those that follow from other reports in one difference of the file. A column that every report
-/// has and the whole baseline lacks is told once.
+/// The rows that differ, and those that follow from other reports in one difference of the file. A column that every
+/// report has and the whole baseline lacks is told once.
 fn rows(file: &str, old: &Table, fresh: &Table, about: &dyn Fn(&Row) -> bool) -> Vec<Difference> {
     let lacking = lacking(old, fresh);
     let mut differences = Vec::new();

@@ -75,7 +75,7 @@ impl Cell<'_> {
         }
     }
 
-    /// A verdict goes by what the check said, not by what the suite expects of it.
+    /// A verdict counts by the check's outcome, not by the suite's expectation.
     fn of_verdicts(&self) -> Step {
         let said = |name: &str| match Verdict::from_name(name) {
             Some(verdict) => Some(verdict.outcome()),

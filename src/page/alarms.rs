@@ -1,4 +1,4 @@
-//! What is not as expected, each with its witness.
+//! Alarms: results that are not as expected, each with its witness.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::report::{Unexpected, findings};
 
 use super::words::{case_link, word};
 
-/// What a verdict that is not as expected means to whoever reads it for the first time.
+/// The meaning of a verdict that is not as expected, for a reader who is new to it.
 const fn meaning(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::MissingFinding => "known, and not there any more",
@@ -49,7 +49,8 @@ pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
     }
 }
 
-/// What shows a finding: the check's own lines and its worst element, else the element that the first metric found worst.
+/// The evidence of a finding: the check's own lines and its worst element, else the element that the first metric found
+/// worst.
 pub(super) fn witness(case: Option<&Record>, check: Option<&CheckRecord>) -> Markup {
     let evidence = check.map_or(&[][..], |check| &check.evidence);
     let element =
@@ -72,7 +73,8 @@ pub(super) fn witness(case: Option<&Record>, check: Option<&CheckRecord>) -> Mar
     }
 }
 
-/// The number that bits of f32 or f64 stand for, in parentheses. Of narrower bits it is not known which format they are.
+/// The number that bits of f32 or f64 stand for, in parentheses. Of narrower bits it is not known which format they
+/// are.
 fn decimal(hex: &str) -> String {
     let digits = hex.trim_start_matches("0x");
     let value = match digits.len() {

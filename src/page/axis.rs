@@ -1,4 +1,4 @@
-//! Axes of charts: where a value lies, and which ticks are drawn.
+//! Axes of charts: the coordinates of values, and the ticks.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, Value
 /// An axis from `low` to `high`, both in the coordinate that [`Axis::at`] gives.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
-    /// What it measures, with its unit.
+    /// The quantity that it measures, with its unit.
     pub label: String,
     pub low: f64,
     pub high: f64,
@@ -16,7 +16,7 @@ pub(super) struct Axis {
     logarithmic: bool,
 }
 
-/// Ticks that stand beside each other without touching.
+/// The most ticks side by side that do not touch.
 const TICKS: i32 = 5;
 
 impl Axis {
@@ -55,7 +55,7 @@ impl Axis {
         [self.low, self.high].map(|at| if self.logarithmic { core_math::exp10(at) } else { at })
     }
 
-    /// A value's coordinate; `None` where it has no place: zero on a logarithmic axis, or what is not finite.
+    /// A value's coordinate; `None` if it has no place: zero on a logarithmic axis, or a value that is not finite.
     pub fn at(&self, value: f64) -> Option<f64> {
         let at = match self.logarithmic {
             true if value > 0.0 => core_math::log10(value),
@@ -66,7 +66,7 @@ impl Axis {
     }
 }
 
-/// What plotters asks of an axis.
+/// The interface that plotters requires of an axis.
 impl Ranged for Axis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
@@ -96,7 +96,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// Every how many steps a tick stands.
+/// The number of steps from tick to tick.
 fn stride(steps: i32) -> usize {
     usize::try_from(steps.div_euclid(TICKS) + i32::from(steps.rem_euclid(TICKS) > 0)).unwrap_or(1).max(1)
 }

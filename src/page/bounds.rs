@@ -1,4 +1,4 @@
-//! The worst error of each case as a share of what is proven to bound it.
+//! The worst error of each case as a share of its proven bound.
 
 use std::collections::BTreeMap;
 

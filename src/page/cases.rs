@@ -1,4 +1,4 @@
-//! Every case, by suite: what a search by id goes through.
+//! Every case, by suite, for the search by id.
 
 use maud::{Markup, html};
 

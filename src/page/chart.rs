@@ -1,5 +1,5 @@
-//! Charts as SVG, drawn by plotters. Colours and dashes are classes of the page's style, so that one drawing serves light,
-//! dark and paper.
+//! Charts as SVG, drawn by plotters. Colours and dashes are classes of the page's style, so that one drawing serves
+//! light, dark and paper.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ pub(super) struct Chart {
     pub marks: Vec<Mark>,
 }
 
-/// One thing that is drawn. Values are as measured; the axes give their places, and what has none is left out.
+/// One thing that is drawn. Values are as measured; the axes give their places, and values without one are left out.
 pub(super) enum Mark {
     /// A point of the series with this number, which gives its colour and shape.
     Point(usize, [f64; 2]),
@@ -27,13 +27,13 @@ pub(super) enum Mark {
     Line(usize, Vec<[f64; 2]>),
     /// A line that theory gives, dashed.
     Theory(usize, Vec<[f64; 2]>),
-    /// What lies between these corners.
+    /// The area between these corners.
     Band(usize, Vec<[f64; 2]>),
     /// A line that nothing should be above, or on which all should lie.
     Limit(Vec<[f64; 2]>),
 }
 
-/// How many series differ in colour and shape; later ones begin anew.
+/// The number of series that differ in colour and shape; later ones begin anew.
 pub(super) const SERIES: usize = 8;
 
 /// Units of the drawing per pixel of the page: plotters places in whole units.
@@ -60,13 +60,13 @@ type Coordinate = Cartesian2d<Axis, Axis>;
 type Drawn<T> = Result<T, DrawingAreaErrorKind<std::io::Error>>;
 
 impl Chart {
-    /// How many points the chart shows.
+    /// The number of points that the chart shows.
     pub fn points(&self) -> usize {
         let shown = |[x, y]: &[f64; 2]| self.x.at(*x).is_some() && self.y.at(*y).is_some();
         self.marks.iter().filter(|mark| matches!(mark, Mark::Point(_, at) if shown(at))).count()
     }
 
-    /// The SVG element, with this name for those who do not see it.
+    /// The SVG element, with this name for readers who do not see it.
     pub fn svg(&self, name: &str) -> Markup {
         let (width, height) = SIZE;
         let body = on_canvas(SIZE, |root| self.draw(&root));
@@ -173,7 +173,8 @@ pub(super) fn whisker([share, low, high]: [f64; 3], most: f64) -> Markup {
 
 type Strip<'a> = DrawingArea<SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
-/// A drawing of one line's height, of pixels, in the text: its width is a range of values, and what draws it is given its middle.
+/// A drawing of one line's height, of pixels, in the text. Its width is a range of values, and `draw` is given its
+/// middle.
 fn strip(
     class: &str,
     (width, height): (u32, u32),
@@ -189,7 +190,7 @@ fn strip(
     html! { svg class=(class) viewBox={ "0 0 " (width) " " (height) } aria-hidden="true" { (body) } }
 }
 
-/// What is drawn, without the element around it.
+/// The drawing, without the element around it.
 fn on_canvas(size: (u32, u32), draw: impl Fn(DrawingArea<SVGBackend, Shift>) -> Drawn<()>) -> Markup {
     let mut text = String::new();
     {
@@ -201,7 +202,7 @@ fn on_canvas(size: (u32, u32), draw: impl Fn(DrawingArea<SVGBackend, Shift>) -> 
     PreEscaped(with_classes(inside))
 }
 
-/// Classes in the place of the stand-ins for colours, and nothing that the style says.
+/// Puts classes in the place of the stand-ins for colours, and leaves out everything that the style says.
 fn with_classes(text: &str) -> String {
     let class = |green: u8, blue: u8| match green {
         0 => ["", "ink", "grid", "limit"].get(usize::from(blue)).map(|name| name.to_string()),
@@ -232,7 +233,7 @@ mod tests {
         Chart { x: Axis::of_sizes("size n", [16, 256]).unwrap(), y: Axis::log("error", [1e-7, 1e-4]).unwrap(), marks }
     }
 
-    /// How many shapes are drawn, beside those of the axes.
+    /// The number of shapes that are drawn, beside those of the axes.
     fn shapes(marks: Vec<Mark>) -> usize {
         let count = |chart: Chart| {
             let text = chart.svg("errors").into_string();

@@ -1,4 +1,4 @@
-//! What changed against a baseline: first of all the page says this.
+//! Changes against a baseline, the first section of the page.
 
 use maud::{Markup, html};
 
@@ -7,7 +7,7 @@ use crate::gate::{Change, Difference};
 use super::words::case_link;
 use super::{Changes, Content};
 
-/// The kinds of change in the order in which they are told, with what a person calls them.
+/// The kinds of change in the order in which they are told, each with its name for people.
 const KINDS: [(Change, &str); 5] = [
     (Change::Worse, "Worse"),
     (Change::Changed, "Neither better nor worse"),
@@ -22,7 +22,7 @@ pub(super) fn is_as_before(content: &Content) -> bool {
     !content.changes.as_ref().is_some_and(|changes| changes.differences.iter().any(told))
 }
 
-/// What changed in a few words; `None` where there was nothing to compare with.
+/// The changes in a few words; `None` if there was nothing to compare with.
 pub(super) fn sentence(content: &Content) -> Option<String> {
     let Changes { baseline, differences } = content.changes.as_ref()?;
     let count = |change: Change| differences.iter().filter(|d| d.change == change).count();

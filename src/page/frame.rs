@@ -12,7 +12,7 @@ use super::{
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// The sections in their order: the element's id, and what the navigation calls it.
+/// The sections in their order: the element's id, and its name in the navigation.
 const SECTIONS: [(&str, &str); 10] = [
     ("changes", "Changes"),
     ("alarms", "Alarms"),

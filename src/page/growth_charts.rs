@@ -95,7 +95,7 @@ fn figure(suite: &str, panel: &Panel) -> Markup {
     }
 }
 
-/// A line of the legend: which series, its slope with interval, and what came of it.
+/// A line of the legend: the series, its slope with interval, and the verdict.
 fn legend(series: usize, growth: &Growth) -> Markup {
     let verdict = growth.seeds.iter().map(|record| record.verdict()).max().unwrap_or(Verdict::Pass);
     let law = growth.law();

@@ -1,4 +1,4 @@
-//! Findings that suites expect or only report, by suite and by what is expected.
+//! Findings that suites expect or only report, by suite and by expectation.
 
 use std::collections::BTreeMap;
 

@@ -22,9 +22,9 @@ pub struct ProgramFlow {
     pub flow: Result<Flow, String>,
 }
 
-/// The flows of all programs that the records' suites name by their files, sorted by path. The files are read anew from the
-/// folder of suites, and told from others by the fingerprints that the records hold. Of a program that is not compiled, the
-/// compilers of its cases' modes are asked what they would elide.
+/// The flows of all programs that the records' suites name by their files, sorted by path. The files are read anew from
+/// the folder of suites, and told from others by the fingerprints that the records hold. Of a program that is not
+/// compiled, the compilers of its cases' modes are asked what they would elide.
 pub fn program_flows(suites: &[SuiteRecord], folder: &Path) -> Vec<ProgramFlow> {
     let mut files: BTreeMap<&str, Vec<&SuiteRecord>> = BTreeMap::new();
     for suite in suites {
@@ -61,7 +61,7 @@ fn read(path: &Path, recorded: &[&str], modes: &[Mode]) -> Result<Flow, String> 
     Ok(flow::flow(&import, compiled, if compiled { &[] } else { modes }))
 }
 
-/// Each program: what is remarkable, its values in order, and the whole listing.
+/// Each program: its findings, its values in order, and the whole listing.
 pub(super) fn section(flows: &[ProgramFlow]) -> Markup {
     html! {
         @if !flows.is_empty() {

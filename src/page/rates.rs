@@ -1,4 +1,4 @@
-//! How often each mode drops a token, or whatever else a check counts rows of.
+//! Rates at which each mode drops a token, or at which another check finds rows.
 
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-//! What approximate top-k returned against what its bins let one expect.
+//! The recall of approximate top-k, against the one that its bins let one expect.
 
 use std::collections::BTreeMap;
 

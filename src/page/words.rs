@@ -1,4 +1,4 @@
-//! Names, each with what it means: as a title where it stands, and in a list at the end of the page.
+//! Names, each with its meaning: as a title in place, and in a list at the end of the page.
 
 use std::collections::BTreeSet;
 
@@ -9,19 +9,19 @@ use crate::machine::{Mode, REFINEMENTS};
 use crate::metric::{METRICS, find_metric};
 use crate::record::SuiteRecord;
 
-/// The name of a check, metric or figure in a report's column: what stands before a setting or another mode.
+/// The name of a check, metric or figure in a report's column: the part before a setting or another mode.
 fn base(column: &str) -> &str {
     let name = column.split(" vs ").next().unwrap_or(column);
     name.split_once('[').map_or(name, |(name, _)| name)
 }
 
-/// What a check, metric or figure of a check is; `None` for a name that is none of these.
+/// The meaning of a check, metric or figure of a check; `None` for a name that is none of these.
 fn meaning(name: &str) -> Option<&'static str> {
     let figure = || CHECKS.iter().flat_map(|check| check.figures()).find(|figure| figure.name == name).map(|f| f.doc);
     find_check(name).map(|c| c.doc()).or_else(|| find_metric(name).map(|m| m.doc())).or_else(figure)
 }
 
-/// A report's column, linked to what it means.
+/// A report's column, linked to its meaning.
 pub(super) fn word(column: &str) -> Markup {
     let name = base(column);
     match meaning(name) {

@@ -9,11 +9,11 @@ use crate::suite::Expect;
 use super::key::Key;
 use super::verdict::Verdict;
 
-/// What is known of one case after it ran. It holds no times and no names of machines: the same on any machine.
+/// The results of one case. It holds no times and no names of machines: the same on any machine.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// Which case it is.
+    /// The case's key.
     pub key: Key,
     /// One a check, in the order of the suite file.
     pub checks: Vec<CheckRecord>,
@@ -24,25 +24,25 @@ pub struct Record {
     pub worst: Option<Witness>,
 }
 
-/// What one check said, and what the suite expects of it.
+/// The outcome of one check, with the one that the suite expects.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct CheckRecord {
     /// The check's name, such as `bound`.
     pub check: String,
-    /// What tells it from the others of its kind in the case: `key=value` settings, joined by commas.
+    /// The settings that distinguish it from other checks of its kind in the case: `key=value`, joined by commas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<String>,
-    /// What the check said of the case or series.
+    /// The check's outcome for the case or series.
     pub outcome: Outcome,
-    /// What the suite expects the check to say.
+    /// The outcome that the suite expects.
     pub expect: Expect,
     /// Why the suite expects a finding, or only reports one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
-    /// The judgement in words; why, where the check abstained.
+    /// The judgement in words; the reason, if the check abstained.
     pub note: String,
-    /// Up to three lines that show what was found, the first ones by row.
+    /// Up to three lines that show the finding, the first ones by row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<String>,
     /// Elements that show a finding, the worst first: up to three, one a row.
@@ -75,7 +75,7 @@ pub struct Figure {
     /// The setting of the check that it belongs to ([`CheckRecord::setting`]); `None` for a metric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<String>,
-    /// What the value is counted in.
+    /// The unit of the value.
     pub unit: Unit,
     /// In JSON a string: an infinity or NaN is `inf` or `NaN`.
     #[serde(with = "decimal")]
@@ -107,7 +107,7 @@ impl CheckRecord {
         column(&self.check, self.setting.as_deref())
     }
 
-    /// What the outcome comes to, given what the suite expects.
+    /// The verdict on the outcome, given the one that the suite expects.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self.outcome, self.expect)
     }
@@ -131,8 +131,8 @@ impl Record {
         self.checks.iter().map(CheckRecord::verdict).max().unwrap_or(Verdict::Pass)
     }
 
-    /// What shows the record's verdict, with the column of the check that found it, or of the metric: of the checks with
-    /// that verdict the first one's worst element, else the element that the first metric found worst.
+    /// The element that shows the record's verdict, with the column of the check or metric that found it: the worst
+    /// element of the first check with that verdict, else the element that the first metric found worst.
     pub fn witness(&self) -> Option<(String, &Witness)> {
         let verdict = self.verdict();
         let checks = self.checks.iter().filter(|check| check.verdict() == verdict);
@@ -156,8 +156,8 @@ impl Record {
     /// ```
     ///
     /// # Errors
-    /// [`Nonconforming`], if a check found something, abstained or was left undecided, or if none was asked: a record that
-    /// nothing was asked of proves nothing.
+    /// [`Nonconforming`], if a check found something, abstained or was left undecided, or if none was asked: a record
+    /// that nothing was asked of proves nothing.
     pub fn conforms(&self) -> Result<(), Nonconforming> {
         let failed: Vec<&CheckRecord> = self.checks.iter().filter(|check| check.outcome != Outcome::Pass).collect();
         if failed.is_empty() && !self.checks.is_empty() {

@@ -1,5 +1,5 @@
-//! The files of records: one a suite, `NAME.jsonl`, with a line of JSON for the header, each case and each series, and a last
-//! one with a check over all of them, so that nothing is believed that no run wrote.
+//! The files of records: one a suite, `NAME.jsonl`, with a line of JSON for the header, each case and each series, and
+//! a last one with a check over all of them, so that nothing is believed that no run wrote.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::suite::{Origin, SuiteHeader, SuiteRecord};
 /// Changes whenever a record means something else.
 const VERSION: u32 = 5;
 
-/// Where the records lie in a folder of reports.
+/// Name of the folder of records in a folder of reports.
 const FOLDER: &str = "records";
 
 /// Why records cannot be kept or had.
@@ -29,7 +29,7 @@ pub enum FileError {
     Write {
         /// The folder or file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The folder or a file in it could not be read.
@@ -37,7 +37,7 @@ pub enum FileError {
     Read {
         /// The folder or file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// There is no file of records.
@@ -53,7 +53,7 @@ pub enum FileError {
         path: PathBuf,
         /// The line's number, from 1.
         line: usize,
-        /// What was expected there, or which lines are missing.
+        /// The content that was expected there, or the missing lines.
         why: String,
     },
     /// The records are of another version of their format.
@@ -71,7 +71,7 @@ pub enum FileError {
     },
 }
 
-/// What the first line says of the file, whatever its version.
+/// The part of the first line that every version has.
 #[derive(Debug, Serialize, Deserialize)]
 struct Version {
     version: u32,

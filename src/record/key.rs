@@ -1,4 +1,4 @@
-//! What a record is of: a case, or a series of them.
+//! Keys of records: a case, or a series of cases.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::suite::Case;
 
-/// What tells one case from all others. Every part is the text that suites and the command line take.
+/// The key that distinguishes one case from all others. Every part is the text that suites and the command line take.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Key {
@@ -14,7 +14,7 @@ pub struct Key {
     pub suite: String,
     /// `program[key=value,...]`.
     pub program: String,
-    /// What is judged ([`crate::subject::Subject::id`]): of an emulated machine its mode
+    /// The subject that is judged ([`crate::subject::Subject::id`]); for an emulated machine, its mode
     /// `chip/precision/excess[+refinement...]`.
     pub subject: String,
     /// `distribution[key=value,...]`.

@@ -49,7 +49,7 @@ pub enum MergeError {
     Missing {
         /// The suite's name.
         suite: String,
-        /// How many cases no part has.
+        /// The number of cases that no part has.
         missing: u64,
         /// Cases that there should be: those that the parts were asked for, or all of the suite.
         all: u64,
@@ -68,7 +68,7 @@ pub enum MergeError {
     },
 }
 
-/// What has been gathered of one suite, each record with the part that it came from.
+/// The records gathered for one suite, each with the part that it came from.
 struct Gathered<'a> {
     header: &'a SuiteHeader,
     from: &'a str,
@@ -80,12 +80,12 @@ struct Gathered<'a> {
 /// The records of all parts together, sorted by suite and case; series are judged anew. Each part has the name that
 /// errors call it. The same case may be in several parts if its record is the same in all.
 ///
-/// Parts of one run have together the cases that the run was asked for. Parts that were asked for different ones have all
-/// cases of the suite, the slow ones too if one was asked for these.
+/// Parts of one run have together the cases that the run was asked for. Parts that were asked for different ones have
+/// all cases of the suite, the slow ones too if one was asked for these.
 ///
 /// # Errors
-/// If parts are of different builds, or of another one than this, have suites of one name and different texts, or contradict
-/// each other; or if their cases are not those that there should be.
+/// If parts are of different builds, or of another one than this, have suites of one name and different texts, or
+/// contradict each other; or if their cases are not those that there should be.
 pub fn merge(parts: &[(String, Vec<SuiteRecord>)]) -> Result<Vec<SuiteRecord>, MergeError> {
     same_build(parts)?;
     let mut suites: BTreeMap<&str, Gathered> = BTreeMap::new();

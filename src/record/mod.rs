@@ -1,9 +1,9 @@
-//! What is known after cases ran: typed records that reports, the gate and other programs read, kept in files that can be
-//! rendered again and merged. Nothing here evaluates.
+//! Records of cases: typed results that reports, the gate and other programs read, kept in files that can be rendered
+//! again and merged. Nothing here evaluates.
 //!
 //! A [`SuiteRecord`] holds one [`Record`] a case and one [`SeriesRecord`] a fitted growth. [`write_folder`] and
-//! [`read_folder`] keep them as lines of JSON with the [`Build`] that made them, [`merge`] joins those of several machines, and
-//! [`Verdict`] is what each comes to.
+//! [`read_folder`] keep them as lines of JSON with the [`Build`] that made them, [`merge`] joins those of several
+//! machines, and each has a [`Verdict`].
 
 mod case_record;
 mod case_set;

@@ -1,4 +1,4 @@
-//! Checks over the cases of a series: what is asked, and what came of it.
+//! Checks over the cases of a series: their plans and their outcomes.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use super::verdict::Verdict;
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesPlan {
-    /// Which cases.
+    /// The series of cases.
     pub series: Series,
     /// Column of the metric whose growth is fitted.
     pub metric: String,
-    /// What theory says of the slope on log-log axes.
+    /// The slope on log-log axes that theory predicts.
     #[serde(with = "decimal")]
     pub expected_slope: f64,
-    /// What the suite expects the check to say.
+    /// The outcome that the suite expects.
     pub expect: Expect,
     /// Why the suite expects a finding, or only reports one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
-    /// The sizes without which nothing is said: those of all cases of the series that are not slow.
+    /// The sizes that a judgement needs: those of all cases of the series that are not slow.
     pub sizes: Vec<u64>,
 }
 
@@ -35,19 +35,19 @@ pub struct SeriesPlan {
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct SeriesRecord {
-    /// Which cases.
+    /// The series of cases.
     pub series: Series,
     /// Column of the metric.
     pub metric: String,
-    /// What theory says of the slope on log-log axes.
+    /// The slope on log-log axes that theory predicts.
     #[serde(with = "decimal")]
     pub expected_slope: f64,
-    /// What the check `growth` said.
+    /// The record of the check `growth`.
     pub check: CheckRecord,
     /// `None` where nothing could be fitted; the check's note says why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fit: Option<FitRecord>,
-    /// How many sizes have an error above zero that is finite: those that a fit uses.
+    /// The number of sizes with a finite error above zero: those that a fit uses.
     pub sizes: u64,
 }
 
@@ -70,7 +70,7 @@ pub struct FitRecord {
 }
 
 impl SeriesPlan {
-    /// What a suite asks of its series, sorted by series and metric.
+    /// The growths that a suite asks for, sorted by series and metric.
     pub fn all_of(suite: &Suite) -> Vec<SeriesPlan> {
         let mut plans: BTreeMap<(String, String), SeriesPlan> = BTreeMap::new();
         for case in &suite.cases {
@@ -93,7 +93,7 @@ impl SeriesPlan {
         plans.into_values().collect()
     }
 
-    /// The sizes without which nothing is said and of which the records have no case.
+    /// The sizes that a judgement needs and the records have no case of.
     pub fn lacks(&self, records: &[Record]) -> Vec<u64> {
         let is_there = |n: &&u64| records.iter().any(|r| r.key.n == **n && r.key.series() == self.series);
         self.sizes.iter().filter(|n| !is_there(n)).copied().collect()
@@ -137,7 +137,7 @@ impl SeriesPlan {
 }
 
 impl SeriesRecord {
-    /// What the outcome comes to, given what the suite expects.
+    /// The verdict on the outcome, given the one that the suite expects.
     pub fn verdict(&self) -> Verdict {
         self.check.verdict()
     }

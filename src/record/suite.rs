@@ -1,4 +1,4 @@
-//! All that is known of one suite.
+//! The records of one suite.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::verdict::Verdict;
 /// A suite with the records of its cases and series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuiteRecord {
-    /// The suite's own words, and what it asks for.
+    /// The suite's description, with its cases and growths.
     pub header: SuiteHeader,
     /// The run that the records are of, or one of whose parts.
     pub origin: Origin,
@@ -25,8 +25,8 @@ pub struct SuiteRecord {
     pub series: Vec<SeriesRecord>,
 }
 
-/// What a suite says of itself, without its cases. Records of one suite belong together only if their headers are
-/// equal.
+/// The description of a suite by itself, without its cases. Records of one suite belong together only if their headers
+/// are equal.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteHeader {
@@ -44,7 +44,7 @@ pub struct SuiteHeader {
     pub cases: CaseSet,
     /// The slow ones.
     pub slow: CaseSet,
-    /// What is asked of its series.
+    /// The growths that are asked of its series.
     pub series: Vec<SeriesPlan>,
 }
 
@@ -96,8 +96,8 @@ impl SuiteRecord {
         SuiteRecord { header, origin, cases, series }
     }
 
-    /// All suites in their order, each with those of the records that are its own, which may be none; `asked` says of which
-    /// cases the run was.
+    /// All suites in their order, each with those of the records that are its own, which may be none; `asked` says
+    /// of which cases the run was.
     pub fn all_of(suites: &[Suite], records: Vec<Record>, asked: &Asked) -> Vec<SuiteRecord> {
         let mut of: BTreeMap<String, Vec<Record>> = BTreeMap::new();
         for record in records {

@@ -1,9 +1,9 @@
-//! What an outcome comes to, given what the suite expects.
+//! Verdicts on outcomes, given those that the suite expects.
 
 use crate::check::Outcome;
 use crate::suite::Expect;
 
-/// What a case or series comes to, given what its suite expects. Later ones outweigh earlier ones.
+/// The verdict on a case or series, given the outcome that its suite expects. Later verdicts outweigh earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// Nothing was found, and nothing was to be.
@@ -34,7 +34,7 @@ impl Verdict {
         Verdict::UnexpectedFinding,
     ];
 
-    /// What it says of a case, for listings.
+    /// Its meaning for a case, for listings.
     pub const fn doc(self) -> &'static str {
         match self {
             Verdict::Pass => "Nothing was found, and nothing was to be.",
@@ -86,7 +86,7 @@ impl Verdict {
         matches!(self, Verdict::Reported | Verdict::ExpectedFinding)
     }
 
-    /// What one outcome comes to. Where a finding is expected, an abstention is a missing one.
+    /// The verdict on one outcome. If a finding is expected, an abstention is a missing finding.
     pub fn of(outcome: Outcome, expect: Expect) -> Verdict {
         match (outcome, expect) {
             (Outcome::Undecided, _) => Verdict::Undecided,

@@ -1,4 +1,4 @@
-//! What the columns of reports mean that belong to no metric and no check.
+//! Meanings of the columns of reports that belong to no metric and no check.
 
 use super::direction::Direction;
 
@@ -12,7 +12,7 @@ pub struct Column {
     pub doc: &'static str,
 }
 
-/// All of them, sorted by name. Columns of metrics and of checks' figures are documented where these are.
+/// All of them, sorted by name. The columns of metrics and of checks' figures are documented with these.
 pub static COLUMNS: &[Column] = &[
     Column {
         name: "case",

@@ -11,7 +11,7 @@ use super::{Covers, File, Report};
 /// The name of the file with the fingerprints of all suites and of the files that they name.
 const FINGERPRINTS: &str = "fingerprints.csv";
 
-/// A table a suite, two of all series, and one of what all suites were made of.
+/// A table a suite, two of all series, and one of the files that all suites were made of.
 pub struct Csv;
 
 impl Report for Csv {
@@ -40,8 +40,9 @@ impl Report for Csv {
     }
 }
 
-/// The report of one suite: `case,verdict`, the parts of the case, each check's verdict, each figure, `rows`, and the element
-/// that shows the verdict ([`Record::witness`]). Columns that no case of the suite fills are left out; a cell that a case does not fill is empty.
+/// The report of one suite: `case,verdict`, the parts of the case, each check's verdict, each figure, `rows`, and the
+/// element that shows the verdict ([`Record::witness`]). Columns that no case of the suite fills are left out; a cell
+/// that a case does not fill is empty.
 fn suite_csv(records: &[Record]) -> String {
     let checks = ordered(records.iter().flat_map(|r| r.checks.iter().map(|c| c.column())));
     let figures = ordered(records.iter().flat_map(|r| r.figures.iter().map(|f| f.column())));
@@ -153,7 +154,7 @@ pub enum TableError {
     Twice {
         /// The line of the second, from 1.
         line: u64,
-        /// What names both.
+        /// The key of both.
         key: String,
     },
 }

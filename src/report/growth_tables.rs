@@ -4,7 +4,7 @@ use crate::record::{FitRecord, SeriesRecord, SuiteRecord, shortest};
 
 use super::growths::{Growth, PowerLaw, growths};
 
-/// What stands for the seed of a fit through the points of all seeds.
+/// The entry in place of the seed, for a fit through the points of all seeds.
 pub(super) const ALL_SEEDS: &str = "all";
 
 /// The name of the file with the fitted growths of all suites.
@@ -13,8 +13,8 @@ pub(super) const GROWTH: &str = "growth.csv";
 /// The name of the file with the points of the growths of all suites.
 pub(super) const POINTS: &str = "growth-points.csv";
 
-/// One row a fitted growth, sorted by series and metric: of each seed, which its check judges, and of all seeds together
-/// where there are several, which nothing judges.
+/// One row a fitted growth, sorted by series and metric: of each seed, which its check judges, and of all seeds
+/// together where there are several, which nothing judges.
 pub(super) fn fits(suites: &[SuiteRecord]) -> Vec<Vec<String>> {
     let header = [
         "series",
@@ -98,8 +98,8 @@ fn parts(record: &SeriesRecord, seed: &str) -> [String; 4] {
     [id, series.program.clone(), series.subject.clone(), series.input.clone()]
 }
 
-/// One row a size of a series, sorted by series, metric and size: the value measured, and the fitted power law there with
-/// the 95 % confidence interval of the law. All seeds together have a law and no value.
+/// One row a size of a series, sorted by series, metric and size: the value measured, and the fitted power law there
+/// with the 95 % confidence interval of the law. All seeds together have a law and no value.
 pub(super) fn points(suites: &[SuiteRecord]) -> Vec<Vec<String>> {
     let header = [
         "series",

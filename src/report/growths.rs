@@ -8,7 +8,7 @@ use crate::stat::{Fit, Interval};
 
 /// One metric over the sizes of a series, whatever the seed.
 pub struct Growth<'a> {
-    /// What the suite asks and what came of it, one a seed, in the order of the seeds.
+    /// The plan and the outcome of each seed, in the order of the seeds.
     pub seeds: Vec<&'a SeriesRecord>,
     /// The measured values, sorted by size and seed.
     pub points: Vec<GrowthPoint>,
@@ -68,7 +68,8 @@ impl PowerLaw {
         core_math::exp(middle + slope * (core_math::log(n as f64) - self.mean))
     }
 
-    /// The 95 % confidence interval of the law at a size. Source: Draper and Smith, Applied Regression Analysis, 3rd ed.,
+    /// The 95 % confidence interval of the law at a size. Source: Draper and Smith, Applied Regression Analysis, 3rd
+    /// ed.,
     /// 3.1: `t s sqrt(1/points + (x - mean)^2 / spread)`, where the slope's interval is `t s / sqrt(spread)`.
     pub fn interval_at(&self, n: u64) -> Interval {
         let slope = (self.fit.slope_interval.high - self.fit.slope_interval.low) / 2.0;

@@ -1,8 +1,8 @@
 //! Reports: files that people and the gate read, as pure functions of records.
 //!
 //! [`REPORTS`] lists the forms, [`files`] makes them and [`write_all`] writes them. [`parse`] reads a CSV back and
-//! [`direction_of`] says which way a change in its columns counts; both serve the gate. [`suite_lines`] and [`read_out`] are the words
-//! that the terminal and `SUMMARY.md` share; [`findings`] are what stops a run or a gate.
+//! [`direction_of`] says which way a change in its columns counts; both serve the gate. [`suite_lines`] and
+//! [`read_out`] are the words that the terminal and `SUMMARY.md` share; [`findings`] are what stops a run or a gate.
 
 mod column_docs;
 mod csv;
@@ -33,7 +33,7 @@ pub trait Report: Sync {
     /// The name that `ulpgate list` shows, such as `csv`.
     fn name(&self) -> &'static str;
 
-    /// Which files it makes and what is in them, for listings.
+    /// The files that it makes and their contents, for listings.
     fn doc(&self) -> &'static str;
 
     /// The files that it makes of some suites, in their order. The same records give the same bytes.
@@ -47,11 +47,11 @@ pub struct File {
     pub name: String,
     /// Its whole text.
     pub text: String,
-    /// What stands in it, and so when it is right.
+    /// The suites that it covers, and so the runs after which it is right.
     pub covers: Covers,
 }
 
-/// What a file of a report is over.
+/// The suites that a file of a report covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Covers {
     /// One suite alone: it stays right when others change.

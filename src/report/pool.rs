@@ -12,9 +12,9 @@ pub struct Pool<'a> {
     pub check: String,
     /// The program, without the number of its rows.
     pub program: String,
-    /// What is judged: a mode, or another subject.
+    /// The subject that is judged: a mode, or another one.
     pub subject: &'a str,
-    /// How many cases there are.
+    /// The number of cases.
     pub cases: usize,
     /// Their sizes, each once a case.
     pub sizes: Vec<u64>,

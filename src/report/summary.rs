@@ -1,4 +1,4 @@
-//! What a person reads first, on the terminal as in SUMMARY.md: a line a suite, and what its records say in words.
+//! The summary, on the terminal as in SUMMARY.md: a line a suite, and its records in words.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct SuiteLine {
     pub suite: String,
     /// The one sentence that the suite tests.
     pub claim: String,
-    /// How many cases ran.
+    /// The number of cases that ran.
     pub cases: usize,
     /// Cases and series with a finding that the suite expects or only reports.
     pub expected: usize,
@@ -39,18 +39,19 @@ pub fn suite_lines(suites: &[SuiteRecord]) -> Vec<SuiteLine> {
     suites.iter().filter(|suite| !suite.cases.is_empty()).map(line).collect()
 }
 
-/// What all suites come to, in numbers.
+/// The totals of all suites.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Total {
-    /// How many cases ran.
+    /// The number of cases that ran.
     pub cases: usize,
     /// Cases and series with a finding that a suite expects or only reports.
     pub known: usize,
-    /// How many cases and series are not as expected, with how so: `not known`. Empty if all is as expected.
+    /// The numbers of cases and series that are not as expected, each with its kind: `not known`. Empty if all is as
+    /// expected.
     pub alarms: Vec<(usize, &'static str)>,
 }
 
-/// Counts what all suites come to.
+/// Counts the totals of all suites.
 pub fn total(suites: &[SuiteRecord]) -> Total {
     let count =
         |wanted: &[Verdict]| suites.iter().flat_map(SuiteRecord::verdicts).filter(|v| wanted.contains(v)).count();
@@ -84,8 +85,8 @@ fn short(value: f64) -> String {
     if plain.len() <= 7 { plain } else { format!("{value:.2e}") }
 }
 
-/// What a suite's records say, in plain words, a sentence each: its fits; by how much other modes exceed plain f32; up
-/// to which size `bound` finds something; then its checks, pooled over sizes, inputs and seeds.
+/// A suite's records in plain words, a sentence each. First come its fits, the ratios by which other modes exceed plain
+/// f32, and the sizes up to which `bound` finds something. Its checks follow, pooled over sizes, inputs and seeds.
 pub fn read_out(suite: &SuiteRecord) -> Vec<String> {
     let mut lines: Vec<String> = suite.series.iter().map(growth).collect();
     lines.extend(not_judged(suite));
@@ -129,7 +130,7 @@ fn not_judged(suite: &SuiteRecord) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// What is left of a series' id behind program and subject.
+/// The rest of a series' id, behind program and subject.
 fn rest(series: &Series) -> String {
     format!("{}/n/{}", series.input, series.seed)
 }

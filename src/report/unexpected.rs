@@ -1,4 +1,4 @@
-//! What no suite expects, with its evidence: the terminal, the gate and its JSON name the same.
+//! Results that no suite expects, with their evidence: the terminal, the gate and its JSON name the same.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -7,13 +7,13 @@ use crate::record::{SuiteRecord, Verdict};
 /// A case or series that is not as expected: a finding that no suite expects, a missing one, or none decided.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unexpected {
-    /// How it differs from what is expected.
+    /// The difference from the expectation.
     pub verdict: Verdict,
     /// The check's column, or the growth of a metric.
     pub check: String,
     /// The id of the case or series.
     pub of: String,
-    /// What the check says.
+    /// The check's note.
     pub note: String,
     /// Why a finding was expected that did not occur.
     pub because: Option<String>,

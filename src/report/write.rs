@@ -12,7 +12,7 @@ use super::File;
 pub struct ReportError {
     /// The file or folder.
     pub path: PathBuf,
-    /// What the system said.
+    /// The system's error.
     pub source: std::io::Error,
 }
 
@@ -20,7 +20,8 @@ pub struct ReportError {
 /// an old one in one step, so that a reader never sees half of it; one whose text is the same is not touched.
 ///
 /// # Errors
-/// Names the folder or the first file that could not be written, or whose name leads elsewhere; files before it are written.
+/// Names the folder or the first file that could not be written, or whose name leads elsewhere; files before it are
+/// written.
 pub fn write_all<'a>(folder: &Path, files: impl IntoIterator<Item = &'a File>) -> Result<usize, ReportError> {
     let fail = |path: &Path| {
         let path = path.to_path_buf();

@@ -19,14 +19,14 @@ pub struct CloseUp {
     pub rows: Range<usize>,
     /// The declared program over the rows of the batch.
     pub program: Program,
-    /// What the subject gives, one a result.
+    /// The subject's results.
     pub computed: Vec<Tensor>,
-    /// What the program that is the truth gives in the subject's arithmetic, every operation rounded.
+    /// The results of the program that is the truth, in the subject's arithmetic, every operation rounded.
     pub declared: Vec<Tensor>,
-    /// The truth of these results: floats to 2^-10 of an ulp of their type. Of a program from a file, which may be a whole
-    /// network, only of the results whose truth the case asks for.
+    /// The truth of these results: floats to 2^-10 of an ulp of their type. Of a program from a file, which may be a
+    /// whole network, only of the results whose truth the case asks for.
     pub exact: Vec<TruthTensor>,
-    /// What ranks the tokens, where something does.
+    /// The scores that rank the tokens, if there are any.
     pub scores: Option<Scores>,
 }
 
@@ -34,8 +34,8 @@ pub struct CloseUp {
 pub struct Scores {
     /// As the declared program gives them, every operation rounded.
     pub declared: Tensor,
-    /// As they are over the real numbers, to 2^-10 of an ulp of their type; of a program from a file only where the case
-    /// asks for their order.
+    /// As they are over the real numbers, to 2^-10 of an ulp of their type; of a program from a file only where the
+    /// case asks for their order.
     pub exact: TruthTensor,
 }
 
@@ -51,7 +51,8 @@ pub fn record_of(case: &Case, oracle: &Oracle) -> Result<Record, RunError> {
 }
 
 impl CloseUp {
-    /// The batch that holds a row of a case, from 0, as a run has it; for a program without rows of its own the whole case.
+    /// The batch that holds a row of a case, from 0, as a run has it; for a program without rows of its own the whole
+    /// case.
     ///
     /// # Errors
     /// If the case cannot be evaluated.

@@ -1,4 +1,4 @@
-//! What a run cost: time against work. For the terminal, never for a report.
+//! Cost of a run: time against work. For the terminal, never for a report.
 
 use crate::ir::{Class, DotPlan, Op, Program};
 use crate::stat::fit_log_log;

@@ -18,7 +18,7 @@ pub enum RunError {
     Case {
         /// The case's id.
         case: String,
-        /// What the program, the input, the subject, the oracle or the check said.
+        /// The error of the program, the input, the subject, the oracle or the check.
         source: Box<CaseError>,
     },
     /// The journal could not be used.
@@ -43,7 +43,7 @@ pub enum CaseError {
     Memory {
         /// The size that the suite asks for.
         n: usize,
-        /// What it would hold.
+        /// The memory that it would take.
         source: TooLarge,
     },
     /// The arguments cannot be filled.

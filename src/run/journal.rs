@@ -1,5 +1,5 @@
-//! The journal `.journal.jsonl` in a folder of reports: one line of JSON a record, so that a killed run resumes. Each line has
-//! a check over itself and all lines above it, so that nothing is believed that a run did not write there.
+//! The journal `.journal.jsonl` in a folder of reports: one line of JSON a record, so that a killed run resumes. Each
+//! line has a check over itself and all lines above it, so that nothing is believed that a run did not write there.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -26,7 +26,7 @@ pub enum JournalError {
     Write {
         /// The journal's file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The journal of an earlier run could not be read.
@@ -34,7 +34,7 @@ pub enum JournalError {
     Read {
         /// The journal's file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A whole line of the journal of an earlier run is no record.
@@ -44,12 +44,12 @@ pub enum JournalError {
         path: PathBuf,
         /// The line's number, from 1.
         line: usize,
-        /// What was expected there.
+        /// The content that was expected there.
         why: String,
     },
 }
 
-/// The first line: what the records belong to.
+/// The first line: the run that the records belong to.
 #[derive(Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 struct Header {
@@ -112,9 +112,9 @@ impl Journal {
         folder.join(".journal.jsonl")
     }
 
-    /// Opens the journal of a folder, and tells what `resume` finds there. A journal of other suites, or of another build or
-    /// version, is begun anew, and so is one without `resume`. A last line without its end, as a killed run leaves it, is
-    /// dropped.
+    /// Opens the journal of a folder, and tells what `resume` finds there. A journal of other suites, or of another
+    /// build or version, is begun anew, and so is one without `resume`. A last line without its end, as a killed run
+    /// leaves it, is dropped.
     ///
     /// # Errors
     /// If the journal cannot be written, or `resume` finds a journal that cannot be read or is damaged.

@@ -20,7 +20,7 @@ use super::cost::{Cost, operations};
 use super::shared::{Group, Prepared, Programs, input_key};
 use super::{CaseError, Outcome, RunError};
 
-/// What one case has seen so far.
+/// The state of one case after the batches so far.
 struct Progressing {
     metrics: Vec<Accumulator>,
     worst: Option<Witness>,
@@ -78,7 +78,7 @@ fn merged(mut earlier: Progressing, later: Progressing) -> Progressing {
     earlier
 }
 
-/// What a batch gives: a state a case, and what it cost.
+/// The outcome of a batch: a state a case, and the cost.
 struct Part {
     states: Vec<Progressing>,
     stats: Stats,
@@ -86,7 +86,7 @@ struct Part {
     seconds: f64,
 }
 
-/// What is exactly known of one subject over one batch.
+/// The exact knowledge of one subject over one batch.
 struct Known<'a> {
     truth: Truth,
     scale: Scale<'a>,
@@ -169,7 +169,7 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
     Ok(Part { states, stats, work, seconds: started.elapsed().as_secs_f64() })
 }
 
-/// What the programs of a group take, of these rows.
+/// The arguments of a group's programs for these rows.
 pub(super) fn arguments_of(
     problem: &Problem,
     prepared: &Prepared,
@@ -182,7 +182,7 @@ pub(super) fn arguments_of(
     Ok(problem.input.tensors(&input_key(problem), &taken, &prepared.fixed, range)?)
 }
 
-/// What the machine gives over one batch, each compiled program evaluated when it is first asked for.
+/// The machine's results over one batch, each compiled program evaluated when it is first asked for.
 struct Computed<'a> {
     prepared: &'a Prepared<'a>,
     arguments: &'a [Tensor],
@@ -209,7 +209,7 @@ impl<'a> Computed<'a> {
         Ok(())
     }
 
-    /// What was evaluated.
+    /// The results of a program that was evaluated.
     fn results(&self, at: usize) -> &[Tensor] {
         match &self.results[at] {
             Some(results) => results,
@@ -252,7 +252,7 @@ fn truth_of(
 }
 
 struct Measured<'a> {
-    /// One a metric: what another mode gives, where that stands for the truth.
+    /// One a metric: the results of another mode, if they stand for the truth.
     against: Vec<Option<&'a [Tensor]>>,
     truth: &'a Truth,
     scale: &'a Scale<'a>,

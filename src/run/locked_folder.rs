@@ -1,5 +1,5 @@
-//! A folder of reports that one process writes at a time, so that two runs do not take each other's journal, records and
-//! reports away.
+//! A folder of reports that one process writes at a time, so that two runs do not take each other's journal, records
+//! and reports away.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::file::read_text;
 
-/// The file in a locked folder, which names who writes there.
+/// The file in a locked folder that names the process writing there.
 pub const LOCK: &str = ".ulpgate.lock";
 
 /// Attempts to lock a file that another process takes away at the same time.
@@ -39,8 +39,8 @@ pub enum LockError {
     },
 }
 
-/// A folder that no other process locks while this value lives. The system ends the lock with the process, however that ends:
-/// the file that a killed one leaves behind is taken over.
+/// A folder that no other process locks while this value lives. The system ends the lock with the process, however that
+/// ends: the file that a killed one leaves behind is taken over.
 #[derive(Debug)]
 pub struct LockedFolder {
     folder: PathBuf,
@@ -116,8 +116,8 @@ impl Drop for LockedFolder {
     }
 }
 
-/// Writes a name into a file that is locked, and says whether the file is still the one at this path: whoever held the lock before
-/// may have removed it in between, and then this lock is of a file that nobody else finds.
+/// Writes a name into a file that is locked, and says whether the file is still the one at this path. The previous
+/// holder of the lock may have removed it in between: then this lock is of a file that nobody else finds.
 fn claim(file: &mut File, path: &Path, name: &str) -> std::io::Result<bool> {
     file.set_len(0)?;
     file.seek(SeekFrom::Start(0))?;
@@ -145,8 +145,8 @@ fn host() -> String {
     if name.is_empty() { "this machine".to_string() } else { name }
 }
 
-/// A point in time, in seconds since 1970, in the Gregorian calendar. Source: Hinnant, "chrono-Compatible Low-Level Date
-/// Algorithms", `civil_from_days`: years begin in March, so that the leap day is their last.
+/// A point in time, in seconds since 1970, in the Gregorian calendar. Source: Hinnant, "chrono-Compatible Low-Level
+/// Date Algorithms", `civil_from_days`: years begin in March, so that the leap day is their last.
 fn date(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400 + 719_468, seconds % 86_400);
     let (era, of_era) = (days / 146_097, days % 146_097);

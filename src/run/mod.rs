@@ -1,8 +1,8 @@
 //! Runs cases in parallel, journals their records, resumes.
 //!
 //! [`run`] takes a [`Selection`] of suites' cases and evaluates them in [`Group`]s that share inputs and truth
-//! ([`evaluate()`]). A [`LockedFolder`] is written by one process at a time, a [`Journal`] in it keeps the records of groups that
-//! are done, [`Progress`] shows how far a run is, and [`Cost`] is what the terminal says of time.
+//! ([`evaluate()`]). A [`LockedFolder`] is written by one process at a time, a [`Journal`] in it keeps the records of
+//! groups that are done, [`Progress`] shows the progress of a run, and [`Cost`] is its time for the terminal.
 
 mod close_up;
 mod cost;
@@ -39,12 +39,12 @@ pub use question::{Question, QuestionError};
 pub use selection::{Selection, Shard, ShardError};
 pub use shared::{Group, groups};
 
-/// What a run gives.
+/// The outcome of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// One a case, sorted by id; those of one group alone stand in the group's order.
     pub records: Vec<Record>,
-    /// How the truths were found, summed over the cases that were evaluated.
+    /// Counts of the methods that found the truths, over the cases that were evaluated.
     pub stats: Stats,
     /// Cases taken from a journal instead of being evaluated.
     pub resumed: usize,
@@ -52,10 +52,10 @@ pub struct Outcome {
     pub costs: Vec<Cost>,
 }
 
-/// How to run, whichever cases.
+/// Settings of a run, whatever its cases.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
-    /// With which precisions the truth is searched for.
+    /// The oracle, with the precisions in which it searches for the truth.
     pub oracle: Oracle,
     /// Whether to take what an earlier, unfinished run has journaled; no effect without a folder for the journal.
     pub resume: bool,
@@ -65,8 +65,8 @@ pub struct Settings {
 /// the journal is given; the result does not depend on the number of threads.
 ///
 /// # Errors
-/// A case too large for memory, before anything is evaluated; then the first failure by the order of groups. What finished
-/// before it stays in the journal.
+/// A case too large for memory, before anything is evaluated; then the first failure by the order of groups. What
+/// finished before it stays in the journal.
 pub fn run(
     suites: &[Suite],
     selection: &Selection,

@@ -1,8 +1,8 @@
-//! How far a run is, for whoever wants to know.
+//! Progress of a run, for an observer.
 
 use crate::record::Record;
 
-/// Is told how far a run is, from many threads at once. Without methods of its own it stays silent.
+/// An observer of a run's progress, called from many threads at once. The default methods do nothing.
 pub trait Progress: Sync {
     /// The run has this many cases.
     fn start(&self, _cases: usize) {}
@@ -17,7 +17,7 @@ pub trait Progress: Sync {
     fn finish(&self) {}
 }
 
-/// Nobody is told.
+/// An observer that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -1,4 +1,4 @@
-//! One question from code: a program, who evaluates it, and what is asked of the results.
+//! One question from code: a program, its subject, and the checks and metrics of the results.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::judge::evaluate;
 use super::shared::Group;
 use super::{Outcome, RunError};
 
-/// What errors and records call the suite of a question that stands in none.
+/// Name of the suite, in errors and records, of a question that belongs to none.
 const SUITE: &str = "question";
 
 /// A question about one program on one input, built up step by step and then asked.
@@ -65,7 +65,7 @@ pub enum QuestionError {
     Check {
         /// The check's name.
         check: &'static str,
-        /// What does not fit.
+        /// The reason why it does not fit.
         source: Box<PlanError>,
     },
     /// The case could not be evaluated.
@@ -84,8 +84,8 @@ fn part(error: impl std::error::Error + Send + Sync + 'static) -> QuestionError 
 }
 
 impl Question {
-    /// About a built-in program, such as `softmax[dtype=f32,rows=2]`, of size `n`; to be evaluated as declared by plain IEEE
-    /// arithmetic on standard normal numbers, if nothing else is said.
+    /// A question about a built-in program, such as `softmax[dtype=f32,rows=2]`, of size `n`. By default, plain IEEE
+    /// arithmetic evaluates it as declared on standard normal numbers.
     ///
     /// # Errors
     /// If there is no such program or parameter.
@@ -93,8 +93,8 @@ impl Question {
         Question::new(program.parse().map_err(part)?, n)
     }
 
-    /// About a program of one's own, of a [`crate::ir::Builder`] or read by [`crate::hlo`]; its results are called as it
-    /// names them.
+    /// A question about a program of one's own, from a [`crate::ir::Builder`] or read by [`crate::hlo`]. Its results
+    /// have the names that it gives them.
     ///
     /// # Errors
     /// If it has no results.
@@ -123,13 +123,13 @@ impl Question {
         Ok(self)
     }
 
-    /// What one argument is filled with, by the parameter's name or as `arg0`, `arg1`, ...
+    /// Binds one argument, by the parameter's name or as `arg0`, `arg1`, ...
     pub fn bind(mut self, argument: &str, binding: Binding) -> Question {
         self.problem.input = self.problem.input.with(argument, binding);
         self
     }
 
-    /// Which input bits, of those that the distribution gives.
+    /// The seed, which selects input bits among those of the distribution.
     pub fn seed(mut self, seed: u64) -> Question {
         self.problem.seed = seed;
         self
@@ -175,14 +175,14 @@ impl Question {
         Ok(self)
     }
 
-    /// How hard the oracle tries.
+    /// The oracle, with the precisions that it may take.
     pub fn oracle(mut self, oracle: Oracle) -> Question {
         self.oracle = oracle;
         self
     }
 
-    /// Evaluates everything, and returns the record: checks in the order in which they were asked, figures of the metrics
-    /// first.
+    /// Evaluates everything, and returns the record: checks in the order in which they were asked, figures of the
+    /// metrics first.
     ///
     /// # Errors
     /// If the program cannot be built for this size, a check does not fit it, or it cannot be evaluated.

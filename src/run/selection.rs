@@ -1,4 +1,4 @@
-//! Which cases of the suites run.
+//! Selection of the cases that run.
 
 use std::str::FromStr;
 
@@ -6,12 +6,12 @@ use crate::suite::{Asked, fingerprint};
 
 /// One of several parts into which machines divide the groups of cases, as in `1/4`; by default `1/1`, all of them.
 ///
-/// A group's part is made of what its cases share alone, so that another case, or another order, moves none.
+/// The key that a group's cases share alone decides its part, so that another case, or another order, moves none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// The part's number, from 1.
     pub part: usize,
-    /// How many parts there are.
+    /// The number of parts.
     pub of: usize,
 }
 
@@ -22,7 +22,7 @@ impl Default for Shard {
 }
 
 impl Shard {
-    /// Whether a group belongs to the part, by what its cases share.
+    /// Whether a group belongs to the part, by the key that its cases share.
     pub(super) fn takes(&self, shared: &str) -> bool {
         let hash = fingerprint([shared.as_bytes()].into_iter());
         // The lowest bits of FNV-1a are the least mixed: the highest go with them.
@@ -49,12 +49,12 @@ impl FromStr for Shard {
     }
 }
 
-/// What a run takes of its suites.
+/// The cases that a run takes of its suites.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// The cases, of whatever part.
     pub asked: Asked,
-    /// Which part of the groups that the cases make.
+    /// The part of the groups that the cases make.
     pub shard: Shard,
 }
 

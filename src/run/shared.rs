@@ -1,4 +1,4 @@
-//! What cases of one problem share: programs, truths, arguments, and what is made of them once.
+//! Data that cases of one problem share: programs, truths, arguments, and their prepared forms.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use crate::tensor::Tensor;
 use super::{CaseError, RunError};
 use crate::analysis::{World, check_memory};
 
-/// Cases whose programs take the same arguments, and so share the input bits; and with them the truth, where programs are the
-/// same or their tokens are ranked by the same.
+/// Cases whose programs take the same arguments, and so share the input bits. They share the truth, too, if their
+/// programs are the same or the same program ranks their tokens.
 pub struct Group<'a> {
     /// At least one, in the order in which they were given to [`groups`].
     pub cases: Vec<&'a Case>,
 }
 
-/// The cases in groups, each under the text of what its cases share.
+/// The cases in groups, each under the key that its cases share.
 pub fn groups<'a>(cases: &[&'a Case]) -> BTreeMap<String, Group<'a>> {
     let mut groups: BTreeMap<String, Group<'a>> = BTreeMap::new();
     for case in cases {
@@ -60,29 +60,30 @@ impl Group<'_> {
     }
 }
 
-/// The programs of a group over a number of rows, with what ranks their tokens.
+/// The programs of a group over a number of rows, with those that rank their tokens.
 pub(super) struct Programs<'a> {
     /// Programs that are judged, one for all that evaluate it.
     pub problems: Vec<(&'a ProgramSpec, Program)>,
     /// Programs whose results over the real numbers are the truth of some problem.
     pub truths: Vec<(&'a ProgramSpec, Program)>,
-    /// What ranks the tokens of some truth.
+    /// Programs that rank the tokens of some truth.
     pub scores: Vec<Program>,
-    /// What the machine is to compute: programs as the compiler leaves them, each in a mode that uses it.
+    /// Programs for the machine, as the compiler leaves them, each with a mode that uses it.
     pub compiled: Vec<(Program, &'a Mode)>,
     pub cases: Vec<Places>,
 }
 
-/// What a case looks at, by position.
+/// The programs of a case, by position.
 pub(super) struct Places {
     pub problem: usize,
     pub truth: usize,
     pub scores: Option<usize>,
-    /// Of an emulated subject.
+    /// The compiled program of an emulated subject.
     pub compiled: Option<usize>,
-    /// What each metric is measured against, where that is what another mode gives.
+    /// For each metric, the compiled program of another mode that it is measured against; `None` for the truth.
     pub against: Vec<Option<usize>>,
-    /// What an emulated subject makes of the program that each check compares with, where it takes as many rows.
+    /// For each check, an emulated subject's compiled form of the program that it compares with, if that takes as many
+    /// rows.
     pub beside: Vec<Option<usize>>,
 }
 
@@ -158,7 +159,7 @@ impl<'a> Programs<'a> {
     }
 }
 
-/// Where a program stands among those that are known; it is built where it is not.
+/// The position of a program among the known ones. An unknown program is built and added.
 fn placed<'a>(
     known: &mut Vec<(&'a ProgramSpec, Program)>,
     spec: &'a ProgramSpec,
@@ -209,7 +210,7 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// What the input bits of a problem are named by.
+/// The key of a problem's input bits.
 pub(super) fn input_key(problem: &Problem) -> InputKey {
     let Problem { suite, input, n, seed, .. } = problem;
     InputKey { suite: suite.clone(), input: input.drawn.to_string(), n: *n as u64, seed: *seed }

@@ -1,4 +1,4 @@
-//! One case: a program on an input of one size, evaluated by a subject, with what is measured and asked of it.
+//! One case: a program on an input of one size, evaluated by a subject, with its metrics and checks.
 
 use std::sync::Arc;
 
@@ -10,17 +10,18 @@ use crate::subject::Subject;
 
 use super::table::{Expect, Rounded};
 
-/// What is evaluated, whoever evaluates it: all cases of one problem see the same bits and share one truth.
+/// The program and input of a case, whatever its subject. All cases of one problem see the same bits and share one
+/// truth.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// The suite's name.
     pub suite: String,
     /// The program with its parameters, and over how many rows.
     pub program: ProgramSpec,
-    /// The program whose results over the real numbers are the truth, where that is not `program` itself, such as what a
-    /// compiler was given where `program` is what it made. It takes and gives the same shapes.
+    /// The program whose results over the real numbers are the truth, if it is not `program` itself, such as the input
+    /// of a compiler whose output is `program`. It takes and gives the same shapes.
     pub truth: Option<ProgramSpec>,
-    /// What the arguments are filled with.
+    /// The inputs that fill the arguments.
     pub input: Inputs,
     /// The size, which the program maps to shapes.
     pub n: usize,
@@ -32,11 +33,11 @@ pub struct Problem {
 pub struct PlannedCheck {
     /// The kind of question.
     pub check: &'static dyn Check,
-    /// What tells it from the others of its kind in the case: `key=value` settings, joined by commas.
+    /// The settings that distinguish it from other checks of its kind in the case: `key=value`, joined by commas.
     pub setting: Option<String>,
     /// The question as it is put to this case.
     pub judge: Box<dyn Judge>,
-    /// What the suite expects it to say.
+    /// The outcome that the suite expects.
     pub expect: Expect,
     /// Why the suite expects a finding, or only reports one.
     pub because: Option<String>,
@@ -54,15 +55,15 @@ impl PlannedCheck {
 pub struct PlannedFit {
     /// Column of the metric that is fitted ([`PlannedMetric::column`]).
     pub metric: String,
-    /// What theory says of the slope on log-log axes.
+    /// The slope on log-log axes that theory predicts.
     pub slope: f64,
-    /// What the suite expects the check `growth` to say.
+    /// The outcome of the check `growth` that the suite expects.
     pub expect: Expect,
     /// Why the suite expects a finding, or only reports one.
     pub because: Option<String>,
 }
 
-/// A metric as one case uses it: measured against the truth, or against what another mode gives.
+/// A metric as one case uses it: measured against the truth, or against the results of another mode.
 #[derive(Clone)]
 pub struct PlannedMetric {
     /// The report's column: `NAME` or `NAME vs MODE`.
@@ -73,20 +74,20 @@ pub struct PlannedMetric {
     pub against: Option<Mode>,
 }
 
-/// One case of a suite: what is evaluated, and what is measured and asked of the results.
+/// One case of a suite: its problem, its subject, and the metrics and checks of the results.
 pub struct Case {
     /// `suite/program[key=value,...]/subject/input/n/seed`; an emulated subject is its mode,
     /// `chip/precision/excess[+refinement...]`.
     pub id: String,
-    /// What is evaluated.
+    /// The program and its input.
     pub problem: Problem,
-    /// Who evaluates it, and is judged.
+    /// The subject that evaluates it, and is judged.
     pub subject: Arc<dyn Subject>,
     /// Position of the result that metrics measure: a float. `None` if the program has none.
     pub output: Option<usize>,
     /// In the order of the suite file, as are checks and fits.
     pub metrics: Vec<PlannedMetric>,
-    /// What the truth that metrics measure against is rounded to.
+    /// The type to which the truth is rounded before metrics measure against it.
     pub rounded: Rounded,
     /// Checks of this case by itself.
     pub checks: Vec<PlannedCheck>,

@@ -1,17 +1,17 @@
-//! What is wrong with a suite, and where.
+//! Errors of suite files, each with its place.
 
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What is wrong with a suite file, and where.
+/// An error of a suite file, with its place.
 #[derive(Debug)]
 pub struct SuiteError {
     /// The suite's file, or the folder of suites.
     pub path: PathBuf,
     /// Line and column, from 1; `None` for the file as a whole.
     pub at: Option<(usize, usize)>,
-    /// What is wrong there, and what to write instead where that is known.
+    /// The error, and the correction if it is known.
     pub why: String,
 }
 
@@ -42,7 +42,7 @@ impl Source<'_> {
         (line, column)
     }
 
-    /// What is wrong at a place.
+    /// An error at a place.
     pub fn error(&self, span: Range<usize>, why: impl ToString) -> SuiteError {
         // Defaults have no place in the file.
         let at = (span.end > 0).then(|| self.position(span));

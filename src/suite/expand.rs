@@ -20,7 +20,7 @@ use super::error::{Source, SuiteError};
 use super::files::{FileError, Files, is_file};
 use super::table::{CheckTable, Expect, MatrixTable};
 
-/// The most rows of one case: what is seen of each batch of them is held until all are done.
+/// The most rows of one case: the state of each batch is held until all are done.
 const MOST_ROWS: u64 = 1 << 24;
 
 /// All cases of one matrix.
@@ -144,7 +144,8 @@ pub(super) fn expand(
     Ok(cases)
 }
 
-/// Who is judged: the machine in each mode, or each file of recorded results by what each mode promises.
+/// The subjects that are judged: the machine in each mode, or each file of recorded results by the promise of each
+/// mode.
 fn subjects_of(
     here: &Source,
     matrix: &MatrixTable,

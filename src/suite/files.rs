@@ -43,7 +43,7 @@ pub(super) enum FileError {
 }
 
 impl FileError {
-    /// The key of the matrix that names what does not fit, where it is not the file.
+    /// The key of the matrix that names the misfit, if it is not the file.
     pub fn key(&self) -> Option<&'static str> {
         match self {
             FileError::Unusable { source, .. } => source.key(),
@@ -70,7 +70,7 @@ impl fmt::Display for Place<'_> {
 
 type Result<T> = std::result::Result<T, FileError>;
 
-/// How the files of programs end: as people name them, and as XLA dumps them (`--xla_dump_to`).
+/// Endings of programs' files: as people name them, and as XLA dumps them (`--xla_dump_to`).
 const ENDINGS: [&str; 2] = [".hlo", ".txt"];
 
 /// Whether the name of a program is that of a file.
@@ -92,7 +92,7 @@ pub(super) struct Files {
 struct Read {
     text: String,
     import: Import,
-    /// Whether a compiler has been at it.
+    /// Whether it is a compiler's output.
     compiled: bool,
 }
 
@@ -107,7 +107,7 @@ impl Files {
         }
     }
 
-    /// What stands in all files read, by their paths from the suite's folder.
+    /// The contents of all files read, by their paths from the suite's folder.
     pub fn contents(&self) -> impl Iterator<Item = (String, &[u8])> {
         let programs = self.read.iter().map(|(path, read)| (path, read.text.as_bytes()));
         let arrays = self.arrays.iter().map(|(path, bytes)| (path, bytes.as_slice()));
@@ -115,7 +115,7 @@ impl Files {
         programs.chain(arrays).map(move |(path, bytes)| (name(path), bytes))
     }
 
-    /// What an argument is bound to.
+    /// The binding of an argument.
     pub fn binding(&mut self, text: &str) -> Result<Binding> {
         let binding = Binding::parse(text, &self.folder)?;
         if let Some(entry) = file::Entry::parse(text) {
@@ -170,7 +170,8 @@ impl Files {
         }
     }
 
-    /// That a file's results can be the truth of a program: it takes the same arguments and gives the same shapes.
+    /// Checks that a file's results can be the truth of a program: it takes the same arguments and gives the same
+    /// shapes.
     pub fn check_truth(&self, truth: &ProgramSpec, spec: &ProgramSpec) -> Result<()> {
         let other = |why: String| FileError::OtherTruth { truth: truth.to_string(), program: spec.to_string(), why };
         let (Some(ours), Some(theirs)) = (spec.file(), truth.file()) else {
@@ -194,7 +195,7 @@ impl Files {
         Ok(())
     }
 
-    /// Whether a mode's excess precision makes sense for a file: what is compiled is not compiled again.
+    /// Checks that a mode's excess precision makes sense for a file: a compiled program is not compiled again.
     pub fn check_excess(&self, spec: &ProgramSpec, excess: &str) -> Result<()> {
         let read = spec.file().and_then(|file| self.read.get(&file.path));
         let rewrites = find_policy(excess).is_some_and(Policy::rewrites);
@@ -204,7 +205,7 @@ impl Files {
         Ok(())
     }
 
-    /// Whether inputs can fill a file's parameters; without one to blame, the error is placed at the first.
+    /// Checks that inputs can fill a file's parameters; without one to blame, the error is placed at the first.
     pub fn check_input(&self, spec: &ProgramSpec, inputs: &Inputs) -> Result<()> {
         let Some(file) = spec.file() else { return Ok(()) };
         let Some(read) = self.read.get(&file.path) else { return Ok(()) };
@@ -232,7 +233,7 @@ impl Read {
         Ok(Read { text, import, compiled: module.is_compiled() })
     }
 
-    /// Where a value stands in the file.
+    /// The position of a value in the file.
     fn place(&self, value: Option<ValueId>) -> Option<Position> {
         value.and_then(|id| self.import.origins.get(id)).map(|origin| origin.at)
     }

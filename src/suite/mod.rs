@@ -1,7 +1,7 @@
 //! Suites: TOML files that each make one claim, and the cases they stand for.
 //!
 //! `table` is the shape of a file, `expand` looks up its names and multiplies its matrices out, `files` reads the HLO
-//! files that it names, and `case` is what comes of it. `suites/matmul-growth.toml` is the commented template.
+//! files that it names, and `case` is the result. `suites/matmul-growth.toml` is the commented template.
 
 mod case;
 mod error;

@@ -12,7 +12,7 @@ use crate::check::Settings;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SuiteTable {
-    /// What the suite tests, in one sentence.
+    /// The claim that the suite tests, in one sentence.
     pub claim: String,
     /// Why the claim matters.
     pub why: String,
@@ -28,7 +28,7 @@ pub(super) struct SuiteTable {
 pub(super) struct MatrixTable {
     /// Names of built-in programs with their parameters, or paths of HLO files relative to the suite's folder.
     pub program: Vec<Spanned<String>>,
-    /// What checks call the results of a file, in the entry's order; `out0`, `out1`, ... if absent.
+    /// Names of a file's results for checks, in the entry's order; `out0`, `out1`, ... if absent.
     pub results: Option<Spanned<Vec<String>>>,
     /// The result or argument (`arg0`, ...) of a file that ranks its tokens.
     pub scores: Option<Spanned<String>>,
@@ -43,26 +43,26 @@ pub(super) struct MatrixTable {
     /// Each entry is a `+`-joined list of `key=value`; the empty one, as if absent, is the chip's own behaviour.
     #[serde(default = "default_refinement")]
     pub refinement: Vec<Spanned<String>>,
-    /// Paths of `.safetensors` files with results to judge, relative to the suite's folder, instead of the machine's: the
-    /// modes then say what they promise.
+    /// Paths of `.safetensors` files with results to judge, relative to the suite's folder, instead of the machine's:
+    /// the modes then say what they promise.
     pub recorded: Option<Vec<Spanned<String>>>,
     /// Names of distributions with their parameters.
     pub input: Vec<Spanned<String>>,
-    /// Arguments with a binding of their own, by parameter or as `arg0`, `arg1`, ...: `FILE.safetensors:NAME` or `FILE.npy`
-    /// relative to the suite's folder, `PROGRAM:RESULT`, or a distribution.
+    /// Arguments with a binding of their own, by parameter or as `arg0`, `arg1`, ...: `FILE.safetensors:NAME` or
+    /// `FILE.npy` relative to the suite's folder, `PROGRAM:RESULT`, or a distribution.
     #[serde(default)]
     pub arguments: BTreeMap<String, Spanned<String>>,
-    /// A `.safetensors` file relative to the suite's folder: all other arguments but the first are bound to its tensors, by
-    /// name.
+    /// A `.safetensors` file relative to the suite's folder: all other arguments but the first are bound to its
+    /// tensors, by name.
     pub weights: Option<Spanned<String>>,
     /// The HLO file whose results over the real numbers are the truth; each program's own if absent.
     pub truth: Option<Spanned<String>>,
-    /// What the truth is rounded to that metrics measure against; f64 if absent.
+    /// The type to which the truth is rounded before metrics measure against it; f64 if absent.
     #[serde(default)]
     pub rounded: Rounded,
     /// Sizes; a file has its own.
     pub n: Option<Vec<Spanned<u64>>>,
-    /// Rows of a case; what the program itself says if absent.
+    /// Rows of a case; those of the program itself if absent.
     #[serde(default = "default_rows")]
     pub rows: Vec<Spanned<u64>>,
     /// Seeds of the inputs; 0 if absent.
@@ -76,7 +76,7 @@ pub(super) struct MatrixTable {
     /// Columns of metrics: `NAME`, or `NAME vs MODE`.
     #[serde(default)]
     pub metric: Vec<Spanned<String>>,
-    /// What is asked of each case, or of its series.
+    /// The checks of each case, or of its series.
     #[serde(default)]
     pub check: Vec<Spanned<CheckTable>>,
 }
@@ -106,7 +106,7 @@ impl MatrixTable {
 pub(super) struct CheckTable {
     /// The check's name.
     pub kind: Spanned<String>,
-    /// What the check is to say.
+    /// The outcome that is expected of the check.
     #[serde(default)]
     pub expect: Expect,
     /// Why something is found.
@@ -138,7 +138,7 @@ impl CheckTable {
         }
     }
 
-    /// Where the value of a setting stands, if it is given.
+    /// The place of a setting's value, if it is given.
     pub fn place(&self, setting: &str) -> Option<Range<usize>> {
         let spans = [
             ("metric", self.metric.as_ref().map(Spanned::span)),
@@ -153,7 +153,7 @@ impl CheckTable {
     }
 }
 
-/// What the truth is rounded to before a metric measures against it: `rounded` in a suite's file.
+/// The type to which the truth is rounded before a metric measures against it: `rounded` in a suite's file.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Rounded {
@@ -164,7 +164,7 @@ pub enum Rounded {
     Stored,
 }
 
-/// What a suite expects of a check: `expect` in its file, `pass` if absent.
+/// The outcome that a suite expects of a check: `expect` in its file, `pass` if absent.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Expect {

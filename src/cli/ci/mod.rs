@@ -1,4 +1,5 @@
-//! What CI systems read: JUnit XML, SARIF, and GitHub's annotations and step summary, all made of one list of verdicts.
+//! Output for CI systems: JUnit XML, SARIF, and GitHub's annotations and step summary, all made of one list of
+//! verdicts.
 
 mod github;
 mod junit;
@@ -17,7 +18,7 @@ use crate::suite::Suite;
 
 use super::{Failure, SUITES, check_target, write_file};
 
-/// What is made for a CI system beside what the terminal shows.
+/// Output for a CI system, beside that for the terminal.
 #[derive(Args, Clone, Default)]
 pub struct Formats {
     /// Write every verdict as JUnit XML
@@ -35,37 +36,37 @@ pub struct Formats {
 pub struct Group {
     /// Such as the suite's name.
     pub name: String,
-    /// What was judged.
+    /// The results that were judged.
     pub tests: Vec<Test>,
 }
 
-/// One thing that was judged.
+/// One result that was judged.
 pub struct Test {
     /// Such as a case's id.
     pub name: String,
     /// Findings that are known, a line each.
     pub known: Vec<String>,
-    /// What is not as expected; nothing if it passed.
+    /// Results that are not as expected; none if the test passed.
     pub problems: Vec<Problem>,
 }
 
 /// Something that is not as expected.
 pub struct Problem {
-    /// What kind of question found it, such as `dropped_token`, or how a report differs, such as `worse`.
+    /// The kind of check that found it, such as `dropped_token`, or the change of a report, such as `worse`.
     pub rule: String,
-    /// What it comes to, such as `unexpected-finding`.
+    /// The verdict, such as `unexpected-finding`.
     pub verdict: String,
-    /// What it is, on one line.
+    /// The description, on one line.
     pub message: String,
-    /// What shows it, a line each.
+    /// The evidence, a line each.
     pub evidence: Vec<String>,
-    /// The file where a person would begin, and the line there.
+    /// The file to begin with, and the line there.
     pub place: (String, usize),
 }
 
 impl Formats {
-    /// Holds the files that were asked for to what can be written, before anything is evaluated: `read` are files that the
-    /// command reads.
+    /// Holds the files that were asked for to what can be written, before anything is evaluated: `read` are files that
+    /// the command reads.
     pub fn check(&self, read: impl Iterator<Item = PathBuf> + Clone) -> Result<(), Failure> {
         if self.junit.is_some() && self.junit == self.sarif {
             return Err(Failure::Message("--junit and --sarif name one file: give each its own".to_string()));
@@ -73,8 +74,8 @@ impl Formats {
         self.junit.iter().chain(&self.sarif).try_for_each(|path| check_target(path, read.clone()))
     }
 
-    /// Writes the files that were asked for, each of them whether the others can be written or not, and prints what GitHub
-    /// reads.
+    /// Writes the files that were asked for, each of them whether the others can be written or not, and prints what
+    /// GitHub reads.
     pub fn write(&self, groups: impl FnOnce() -> Vec<Group>, out: &mut dyn Write) -> Result<(), Failure> {
         if self.junit.is_none() && self.sarif.is_none() && !self.github {
             return Ok(());
@@ -92,21 +93,21 @@ impl Formats {
     }
 }
 
-/// All problems, with what they are of.
+/// All problems, each with its test.
 fn problems(groups: &[Group]) -> impl Iterator<Item = (&Test, &Problem)> {
     groups.iter().flat_map(|group| &group.tests).flat_map(|test| test.problems.iter().map(move |p| (test, p)))
 }
 
-/// The file that says what a suite has.
+/// The file of a suite.
 fn file_of(suite: &str) -> String {
     format!("{SUITES}/{suite}.toml")
 }
 
-/// Where the cases of some suites are written down.
+/// Places of the cases of some suites: files and lines.
 pub struct Places(BTreeMap<String, (String, usize)>);
 
 impl Places {
-    /// Of each case the line of its matrix, of each suite its file.
+    /// The line of each case's matrix, and the file of each suite.
     pub fn of(suites: &[Suite]) -> Places {
         let mut places = BTreeMap::new();
         for suite in suites {
@@ -118,7 +119,7 @@ impl Places {
         Places(places)
     }
 
-    /// Where a case is, or the suite of a series.
+    /// The place of a case, or of the suite of a series.
     fn of_id(&self, id: &str) -> Option<(String, usize)> {
         self.0.get(id).or_else(|| self.0.get(id.split('/').next()?)).cloned()
     }
@@ -163,7 +164,7 @@ fn of_suite(suite: &SuiteRecord, places: &Places) -> Group {
     Group { name: suite.name().to_string(), tests }
 }
 
-/// The group of what a gate compared: a test for each row that differs, or one that passed.
+/// The group of a gate's comparisons: a test for each row that differs, or one that passed.
 pub fn of_differences(differences: &[Difference], baseline: &str, places: &Places) -> Group {
     let is_told = |difference: &&Difference| difference.change != Change::Stray;
     let mut tests: Vec<Test> = differences

@@ -1,7 +1,7 @@
 //! A kept list of changes that a person has reviewed: `ulpgate hlo diff --accept FILE`.
 //!
-//! The first line names the format. A line at the margin is the path of a pair of files, lines below it, indented, are what was printed of the pair. A line
-//! that begins with `#` says why the next one is accepted.
+//! The first line names the format. A line at the margin is the path of a pair of files. The indented lines below it
+//! are those printed for the pair. A line that begins with `#` says why the next one is accepted.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,20 +12,20 @@ use crate::file::read_text;
 use super::super::write_file;
 use super::Failure;
 
-/// The first line of a list: a file without it is none, and is neither believed nor replaced.
+/// The first line of a list. A file without it is no list, and is neither believed nor replaced.
 const FORMAT: &str = "# ulpgate accepted changes 1";
 
 /// The line below it in a new file.
 const HEAD: &str = "# Changes that were reviewed. `ulpgate hlo diff --accept` tells any other, and any that is gone.\n";
 
-/// The list, and what a run has printed so far.
+/// The list, and the lines that a run has printed so far.
 pub struct Accepted {
     path: PathBuf,
-    /// What stands before the first pair.
+    /// The text before the first pair.
     head: String,
-    /// What was accepted of each pair.
+    /// The accepted lines of each pair.
     old: BTreeMap<String, Vec<Line>>,
-    /// What was printed of each pair.
+    /// The printed lines of each pair.
     fresh: BTreeMap<String, Vec<String>>,
 }
 
@@ -35,19 +35,19 @@ struct Line {
     text: String,
 }
 
-/// How a pair compares with what was accepted of it.
+/// The comparison of a pair with its accepted lines.
 pub struct Compared {
     /// Lines that were not accepted.
     pub new: Vec<String>,
     /// Accepted lines that were not printed.
     pub gone: Vec<String>,
-    /// How many lines are as they were accepted.
+    /// The number of lines that are as accepted.
     pub accepted: usize,
 }
 
 impl Accepted {
-    /// Reads the list. One that does not exist, or holds not a byte, is empty if it is to be written (`is_new_allowed`), else an
-    /// error.
+    /// Reads the list. One that does not exist, or holds not a byte, is empty if it is to be written
+    /// (`is_new_allowed`), else an error.
     pub fn read(path: &Path, is_new_allowed: bool) -> Result<Accepted, Failure> {
         let fail = |why: String| Failure::Message(format!("{}: {why}", path.display()));
         let text = match read_text(path) {
@@ -91,17 +91,17 @@ impl Accepted {
         Ok(accepted)
     }
 
-    /// Where the list lies.
+    /// The path of the list.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was accepted of a pair.
+    /// The accepted lines of a pair.
     fn accepted_of(&self, pair: &str) -> Vec<&Line> {
         self.old.get(pair).map_or(Vec::new(), |lines| lines.iter().collect())
     }
 
-    /// Compares what was printed of a pair with what was accepted of it.
+    /// Compares the printed lines of a pair with its accepted ones.
     pub fn compare(&mut self, pair: &str, printed: &str) -> Compared {
         let printed: Vec<String> = printed.lines().map(|line| line.trim().to_string()).collect();
         let mut open = self.accepted_of(pair);
@@ -117,13 +117,13 @@ impl Accepted {
         compared
     }
 
-    /// Accepted lines of pairs that were not compared at all: their path, and how many they are.
+    /// Pairs that were not compared at all: their paths, and their numbers of accepted lines.
     pub fn of_other_pairs(&self) -> Vec<(&str, usize)> {
         let other = self.old.iter().filter(|(pair, lines)| !self.fresh.contains_key(*pair) && !lines.is_empty());
         other.map(|(pair, lines)| (pair.as_str(), lines.len())).collect()
     }
 
-    /// Writes what was printed as the new list; what is said above a line stays with it. Says how many lines there are.
+    /// Writes the printed lines as the new list; comments above a line stay with it. Returns the number of lines.
     pub fn bless(&self) -> Result<usize, Failure> {
         let mut text = self.head.clone();
         for (pair, lines) in self.fresh.iter().filter(|(_, lines)| !lines.is_empty()) {
@@ -141,7 +141,7 @@ impl Accepted {
     }
 }
 
-/// Takes the first accepted line that says what a printed one says.
+/// Takes the first accepted line that is like a printed one.
 fn take_alike<'a>(accepted: &mut Vec<&'a Line>, printed: &str) -> Option<&'a Line> {
     let at = accepted.iter().position(|line| without_numbers(&line.text) == without_numbers(printed))?;
     Some(accepted.remove(at))

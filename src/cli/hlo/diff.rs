@@ -1,4 +1,4 @@
-//! `ulpgate hlo diff`: what changed from one file to the other.
+//! `ulpgate hlo diff`: changes from one file to the other.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -37,8 +37,9 @@ pub struct Arguments {
     before: PathBuf,
     /// The program as it is now; or a folder, whose files of one name are compared
     after: PathBuf,
-    /// Run both on these arguments as well (arg0, arg1, ...), and BEFORE over the real numbers; of a folder NAME.inputs.safetensors
-    /// for each NAME.*.hlo: below it where NAME.*.hlo lies in its own, in it, or in its folder cpu
+    /// Run both on these arguments as well (arg0, arg1, ...), and BEFORE over the real numbers; of a folder
+    /// NAME.inputs.safetensors for each NAME.*.hlo: below it where NAME.*.hlo lies in its own, in it, or in its folder
+    /// cpu
     #[arg(long, value_name = "IN.safetensors")]
     inputs: Option<PathBuf>,
     /// Machine to run them on, as chip/precision/excess[+key=value...] [default: v5e/default/as-compiled; in folders
@@ -48,8 +49,8 @@ pub struct Arguments {
     /// Machine for AFTER, such as that of another release [default: that of BEFORE]
     #[arg(long, value_name = "MODE", requires = "inputs")]
     other_mode: Option<Mode>,
-    /// What ranks tokens, a result of BEFORE, an argument (arg0, ...) or FILE.safetensors:NAME: rows that lost the most
-    /// probable one are told
+    /// Scores that rank tokens, a result of BEFORE, an argument (arg0, ...) or FILE.safetensors:NAME: rows that lost
+    /// the most probable one are told
     #[arg(long, value_name = "NAME", requires = "inputs")]
     scores: Option<String>,
     /// List of changes that were reviewed: only others, and those that are gone, count
@@ -63,7 +64,8 @@ pub struct Arguments {
     pub(super) json: bool,
 }
 
-/// Prints a line for each change of precision; finds nothing where there is none. Of two folders, for each pair of files.
+/// Prints a line for each change of precision, and finds nothing if there is no change. Of two folders, for each pair
+/// of files.
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let Arguments { before, after, accept, bless, .. } = arguments;
     if let Some(path) = accept {
@@ -118,7 +120,7 @@ fn run_in_folders(
     Ok(if exit == Exit::AsExpected { PairOutcome::Same } else { PairOutcome::Differs })
 }
 
-/// One pair; what was accepted of it is not found.
+/// One pair. Its accepted lines are not findings.
 fn run_accepting(
     arguments: &Arguments,
     name: &Path,
@@ -145,7 +147,7 @@ fn run_accepting(
     Ok(if new.is_empty() && gone.is_empty() { Exit::AsExpected } else { Exit::Found })
 }
 
-/// What was told of a pair.
+/// The report on a pair.
 struct Told {
     exit: Exit,
     /// The results, where both programs were run and none differs.
@@ -280,8 +282,8 @@ fn why_equal(found: &Difference, [before, after]: [&Import; 2], modes: [&Mode; 2
 /// The machine that both files of a pair run on where nothing else is said.
 const DEFAULT_MODE: &str = "v5e/default/as-compiled";
 
-/// The machine that a file of a folder was compiled for, by its path there, as `scripts/dump_hlo.py` lays files out; `None` where
-/// the path does not say.
+/// The machine that a file of a folder was compiled for, by its path there, as `scripts/dump_hlo.py` lays files out;
+/// `None` where the path does not say.
 fn mode_of(path: &Path) -> Result<Option<Mode>, Failure> {
     let parent = path.parent().unwrap_or(Path::new(""));
     let folders: Vec<&str> = parent.iter().filter_map(|part| part.to_str()).collect();
@@ -295,8 +297,8 @@ fn mode_of(path: &Path) -> Result<Option<Mode>, Failure> {
         .map_err(|error| Failure::Message(format!("{} says no machine ({error}); --mode does", parent.display())))
 }
 
-/// The file of inputs: itself, or of a folder the one of the program's name, as `f.inputs.safetensors` of `f.before.hlo`, which
-/// lies below it as the program lies below its own, in it, or in its folder `cpu`.
+/// The file of inputs: itself, or of a folder the one of the program's name, as `f.inputs.safetensors` of
+/// `f.before.hlo`, which lies below it as the program lies below its own, in it, or in its folder `cpu`.
 fn inputs_of(path: &Path, program: &Path) -> Result<PathBuf, Failure> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
@@ -320,7 +322,8 @@ fn given_scores(text: &str) -> Result<Option<Tensor>, Failure> {
     read.map(Some).map_err(|error| Failure::Message(error.to_string()))
 }
 
-/// What is said of one file's values that the other does not compute. An instruction that stands for several is named once.
+/// The sentence on one file's values that the other does not compute. An instruction that stands for several is named
+/// once.
 fn without(names: &[String], of: &str, other: &str) -> Option<String> {
     let mut each: Vec<&str> = Vec::new();
     names.iter().for_each(|name| {

@@ -22,7 +22,7 @@ pub struct Arguments {
     /// Arguments of the program: arg0, arg1, ...; what differs between devices as arg0@0, arg0@1, ...
     #[arg(long, value_name = "IN.safetensors")]
     inputs: PathBuf,
-    /// Where to write the results: out0, out1, ...; what differs between devices as out0@0, out0@1, ...
+    /// File for the results: out0, out1, ...; what differs between devices as out0@0, out0@1, ...
     #[arg(long, value_name = "OUT.safetensors")]
     out: PathBuf,
     /// Machine, as chip/precision/excess[+key=value...]
@@ -31,8 +31,8 @@ pub struct Arguments {
     /// Evaluate over the real numbers instead: floats correctly rounded, as --round-to says
     #[arg(long, conflicts_with = "mode")]
     exact: bool,
-    /// What --exact rounds floats to: a float type such as f32, or stored, the type of each result. Of deep networks few
-    /// bits are known much sooner than many
+    /// Type to which --exact rounds floats: a float type such as f32, or stored, the type of each result. Of deep
+    /// networks few bits are known much sooner than many
     #[arg(long, value_name = "DTYPE", default_value = "f64", requires = "exact")]
     round_to: RoundTo,
     /// A result to evaluate, such as out0; may be given several times [default: all]
@@ -48,8 +48,8 @@ pub struct Arguments {
 struct Line {
     name: String,
     shape: String,
-    /// Elements of a bf16 result, or of one that picks by floats, which change when a float sum takes another order that
-    /// HLO permits.
+    /// Elements of a bf16 result, or of one that picks by floats, which change when a float sum takes another order
+    /// that HLO permits.
     order_sensitive: usize,
     /// Flat positions of elements that `--exact` could not decide. The file has NaN or zero there.
     undecided: Vec<usize>,

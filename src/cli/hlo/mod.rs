@@ -60,7 +60,7 @@ pub(super) fn read(path: &Path) -> Result<(Module, Import), Failure> {
     read_by(path, lower_with_libraries)
 }
 
-/// A file and the program in it, to be read: what has no meaning here stands in it as [`crate::ir::Op::Opaque`].
+/// A file and the program in it, to be read. An instruction without a meaning here is [`crate::ir::Op::Opaque`].
 fn read_with_opaque(path: &Path) -> Result<(Module, Import), Failure> {
     read_by(path, lower_with_opaque)
 }
@@ -81,7 +81,7 @@ pub(super) fn read_by(
 const MANY: usize = 1_000_000;
 const MANY_IN_PAIRS: usize = 20_000_000;
 
-/// Says what a search for the truth is about to take long for.
+/// Announces a step of the search for the truth that takes long.
 fn announce(ahead: Ahead) {
     let Ahead { rung, bits, open, operations } = ahead;
     let (many, way) = match rung {
@@ -94,7 +94,7 @@ fn announce(ahead: Ahead) {
     }
 }
 
-/// Says so where a mode would rewrite what a compiler has rewritten already.
+/// Says so if a mode would rewrite a compiler's output.
 fn note_second_compilation(path: &Path, module: &Module, mode: &Mode) {
     if module.is_compiled() && mode.excess.rewrites() {
         let what = format!("{} is compiled already, and {mode} rewrites it again", path.display());

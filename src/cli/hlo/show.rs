@@ -13,8 +13,8 @@ use super::{Exit, Failure, read_with_opaque};
 pub struct Arguments {
     /// HLO text, before or after optimization
     file: PathBuf,
-    /// Which compiler is asked what it would elide (chip/precision/excess); without it, for a file that is not
-    /// compiled yet: xla-cpu/default/cpu, v5e/default/gpu and v5e/default/tpu
+    /// Compiler to ask for its elisions (chip/precision/excess); without it, for a file that is not compiled yet:
+    /// xla-cpu/default/cpu, v5e/default/gpu and v5e/default/tpu
     #[arg(long)]
     mode: Option<String>,
     /// Print as JSON

@@ -44,7 +44,7 @@ pub struct Arguments {
     /// An argument's tensor, where it has another name: tokens=held_out
     #[arg(long, value_name = "ARGUMENT=TENSOR")]
     bind: Vec<String>,
-    /// How many times the program is run, each on the next rows of its first argument
+    /// Runs of the program, each on the next rows of its first argument
     #[arg(long, value_name = "N", default_value_t = 1)]
     windows: usize,
     /// The program that says what is true [default: FILE], on the same arguments
@@ -65,8 +65,8 @@ pub struct Arguments {
     /// Lines of a table
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
-    /// Count the flips with these operations kept wide: those with a word in their name, op_name or place in the source,
-    /// such as rms_norm; words with | between them; all for all operations
+    /// Count the flips with these operations kept wide: those with a word in their name, op_name or place in the
+    /// source, such as rms_norm; words with | between them; all for all operations
     #[arg(long, value_name = "WORD|WORD")]
     keep: Vec<String>,
     /// Print as JSON
@@ -106,7 +106,8 @@ impl Named<'_> {
         format!("{name} {opcode} {shape}{origin}")
     }
 
-    /// What is kept wide where operations with one of these words are: what computes floats, outside of reducers.
+    /// Operations with one of these words in them that can be kept wide: those that compute floats, outside of
+    /// reducers.
     fn matching(&self, words: &str) -> Vec<Operation> {
         let mut computations = BTreeSet::from([self.program.entry]);
         for (id, computation) in self.program.computations.iter().enumerate().rev() {

@@ -1,4 +1,4 @@
-//! Which roundings compilers may drop or add, and by which rule, one column a compiler.
+//! Roundings that compilers may drop or add, and the rules for that, one column a compiler.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -8,10 +8,10 @@ use crate::flow::elision::Elision;
 
 use super::wrap::wrap;
 
-/// The widest that the first column grows; what is longer has a line of its own.
+/// The widest that the first column grows. A longer entry has a line of its own.
 const COLUMN: usize = 60;
 
-/// One line of the table: what changes, and the rule under each mode.
+/// One line of the table: the change, and the rule under each mode.
 struct Line<'a> {
     change: &'a Elision,
     rules: Vec<&'static str>,

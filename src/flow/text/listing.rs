@@ -1,4 +1,4 @@
-//! The values, each with those who see it.
+//! The values, each with its readers.
 
 use std::fmt::Write;
 
@@ -68,7 +68,7 @@ fn line(out: &mut String, value: &Value) {
     }
 }
 
-/// Uses of a value by how it is seen there, in the order of the first of each.
+/// Uses of a value by its appearance there, in the order of the first of each.
 fn sights(value: &Value) -> Vec<(String, Vec<&Use>)> {
     let mut sights: Vec<(String, Vec<&Use>)> = Vec::new();
     for one in &value.uses {

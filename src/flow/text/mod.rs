@@ -1,4 +1,4 @@
-//! The flow as a person reads it, in 100 columns: what is remarkable first, then every value.
+//! The flow as a person reads it, in 100 columns: findings first, then every value.
 
 mod elided;
 mod listing;

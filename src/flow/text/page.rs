@@ -1,4 +1,4 @@
-//! The page: heading, findings, groups, the values, sums, and what compilers would change.
+//! The page: heading, findings, groups, the values, sums, and the changes that compilers would make.
 
 use std::collections::HashMap;
 use std::fmt::Write;

@@ -1,4 +1,4 @@
-//! The findings, each with who sees what.
+//! The findings, each with its readers and the precisions that they see.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What is added in what.
+//! Sums, each with the type of its additions.
 
 use crate::flow::Flow;
 use crate::flow::finding::list;

@@ -38,7 +38,7 @@ pub(super) fn reader(one: &Use, fusion: Option<&str>) -> String {
     name_with_kind(&one.reader, &one.what, fusion)
 }
 
-/// A name, with what it is unless the name says so already: `exp.5`, `reduce.8 (argmax)`, `result out0`.
+/// A name, with its kind unless the name says it already: `exp.5`, `reduce.8 (argmax)`, `result out0`.
 pub(super) fn name_with_kind(name: &str, what: &str, fusion: Option<&str>) -> String {
     if what == "result" {
         return format!("result {name}");

@@ -1,21 +1,21 @@
-//! Addresses as LLVM sees them when it joins reads.
+//! Addresses in the form by which LLVM merges reads.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use crate::ir::{Instruction, Op, ValueId};
 
-/// The moves between a value and what is read outside: slices, sums, and concatenates each with a branch.
+/// The moves between a value and the result: slices, sums, and concatenates each with a branch.
 pub type Place = Vec<ValueId>;
 
-/// Where an element lies along a dim.
+/// The position of an element along a dim.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Address {
-    /// Known when the code is made.
+    /// A position that is known at compile time.
     Known(isize),
-    /// Start and stride, of an index first and then of what each function that is called is given.
+    /// Starts and strides: that of an index first, and then those of the arguments of called functions.
     Affine {
-        /// Which index: that of a result's loop, or what is made of others.
+        /// The index: that of a result's loop, or one computed from others.
         index: u64,
         steps: Vec<(isize, isize)>,
         /// Whether a function is called with it.
@@ -23,7 +23,7 @@ pub enum Address {
     },
 }
 
-/// The index of a dim that is none of a result, or made of several.
+/// The index of a dim, told apart by its origin.
 fn index_of(made: impl Hash) -> Address {
     let mut hasher = DefaultHasher::new();
     made.hash(&mut hasher);
@@ -36,7 +36,8 @@ pub fn begun(dims: &[usize]) -> Vec<Address> {
     dims.iter().enumerate().map(index).collect()
 }
 
-/// The addresses of an operand's element that is read for a value's element at `at`; `is_called` says whether a function gives it.
+/// The addresses of the operand's element that a value reads for its element at `at`. `is_called` says whether a
+/// function computes the operand.
 pub fn before(
     (id, instruction): (ValueId, &Instruction),
     position: usize,
@@ -110,7 +111,7 @@ pub fn before(
 }
 
 impl Address {
-    /// The place in an array of which what has this one begins at `start`, with a stride.
+    /// Maps the position in a slice to that in its operand: `start`, and `stride` times the position.
     fn go_on(&mut self, start: isize, stride: isize) {
         match self {
             Address::Known(at) => *at = start + *at * stride,
@@ -127,7 +128,7 @@ impl Address {
         }
     }
 
-    /// The address alone, whoever computes it.
+    /// The address alone, whether or not a function is called with it.
     pub fn alone(&self) -> Address {
         let mut alone = self.clone();
         if let Address::Affine { is_given, .. } = &mut alone {

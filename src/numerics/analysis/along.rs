@@ -1,21 +1,22 @@
-//! What dims of a sum's term the dims of the values in it run along.
+//! The dims of a sum's term that the dims of the values in it run along.
 
-/// For each dim of a value, the dims of the term that it runs along, with their extents: several where a reshape joined them.
+/// For each dim of a value, the dims of the term that it runs along, with their extents: several where a reshape joined
+/// them.
 pub type Along = Vec<Dims>;
 pub type Dims = Vec<(usize, usize)>;
 
-/// In the place of a dim: where a gather reads, which changes in all loops.
+/// Stands for the position that a gather reads, which varies in all loops.
 pub const SOMEWHERE: usize = 1 << 20;
 
-/// In the place of a dim, behind the last: so many neighbours share an element.
+/// Stands behind the last dim, with the number of neighbours that share an element.
 pub const SHARED: usize = SOMEWHERE + 2;
 
-/// Whether a value is another one along the dim.
+/// Whether a value varies along the dim.
 pub fn changes_with(along: &Along, dim: usize) -> bool {
     along.iter().flatten().any(|(along, _)| *along == dim || *along == SOMEWHERE)
 }
 
-/// Behind the last dim that runs along any.
+/// The number of dims up to the last one that runs along any.
 pub fn end_of(along: &Along) -> usize {
     along.iter().rposition(|dims| !dims.is_empty()).map_or(0, |last| last + 1)
 }
@@ -25,7 +26,7 @@ pub fn lies_beside(along: &Along, dim: Option<usize>) -> bool {
     along.last().and_then(|dims| dims.last()).map(|(dim, _)| *dim) == dim && dim.is_some()
 }
 
-/// What is said of an array's dims, that along which elements lie side by side as the last one.
+/// The entries of an array's dims, moved so that the dim of adjacent elements is the last one.
 pub fn minor_last<T: Clone>(dims: &[T], minor: Option<usize>) -> Vec<T> {
     let mut dims = dims.to_vec();
     if let Some(minor) = minor.filter(|minor| *minor < dims.len()) {
@@ -34,10 +35,10 @@ pub fn minor_last<T: Clone>(dims: &[T], minor: Option<usize>) -> Vec<T> {
     dims
 }
 
-/// In the place of a dim: what lies between elements of which only some are taken.
+/// Stands for the elements that a slice with a stride skips.
 const BETWEEN: usize = SOMEWHERE + 1;
 
-/// What an array's dims run along of which one element in so many is taken.
+/// The dims that an array's dims run along, if a slice takes one element of so many.
 pub fn between(along: &Along, strides: &[usize]) -> Along {
     let of = |(dims, stride): (&Dims, &usize)| {
         let skips = (*stride > 1 && !dims.is_empty()).then_some((BETWEEN, *stride));
@@ -46,8 +47,8 @@ pub fn between(along: &Along, strides: &[usize]) -> Along {
     along.iter().zip(strides).map(of).collect()
 }
 
-/// What an array's dims run along as its elements lie in memory: dims of one element are no dims, and parts of one dim that
-/// follow each other are one.
+/// The dims that an array's dims run along, in the order of its memory. Dims of one element are left out, and
+/// consecutive parts of one dim are joined.
 pub fn in_memory(extents: &[usize], along: &Along) -> Along {
     let mut flat: Along = Vec::new();
     for dims in extents.iter().zip(along).filter(|(extent, _)| **extent != 1).map(|(_, dims)| dims) {
@@ -64,27 +65,27 @@ pub fn in_memory(extents: &[usize], along: &Along) -> Along {
     flat
 }
 
-/// Along what the dims run of an array that is broadcast along these.
+/// The dims that an array's dims run along, from those of its broadcast along `dims`.
 pub fn before_broadcast(dims: &[usize], along: &Along) -> Along {
     dims.iter().map(|dim| along[*dim].clone()).collect()
 }
 
-/// How many neighbours along the dim share an element of an array that is broadcast along these.
+/// The number of neighbours along `dim` that share an element of an array that is broadcast along `dims`.
 pub fn sharers(dims: &[usize], along: &Along, dim: usize) -> usize {
     let parts = along.iter().enumerate().rev().flat_map(|(d, parts)| parts.iter().rev().map(move |part| (d, part)));
     let own = parts.filter(|(_, (along, _))| *along == dim);
     own.take_while(|(d, _)| !dims.contains(d)).map(|(_, (_, extent))| extent).product()
 }
 
-/// Along what the dims run of an array that is transposed.
+/// The dims that an array's dims run along, from those of its transpose.
 pub fn before_transpose(permutation: &[usize], along: &Along) -> Along {
     let mut before = vec![Dims::new(); along.len()];
     permutation.iter().zip(along).for_each(|(from, along)| before[*from].clone_from(along));
     before
 }
 
-/// Along what the dims run of an array that is given another shape, where each dim stays, takes the place of several, or is
-/// parted among several; `None` if more changes.
+/// The dims that an array's dims run along, from those of its reshape: each dim stays, is joined from several, or is
+/// split into several. `None` for other reshapes.
 pub fn before_reshape(before: &[usize], after: &[usize], along: &Along) -> Option<Along> {
     // Dims that run along nothing stay in the place of their extent.
     let parts = after.iter().zip(along).flat_map(|(extent, dims)| match &dims[..] {

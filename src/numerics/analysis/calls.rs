@@ -1,5 +1,6 @@
-//! Calls of functions in a fusion's code. Where LLVM inlines one that reads several arrays, it declares for each that no other one
-//! aliases it (`llvm.experimental.noalias.scope.decl`), and ranks these declarations as it ranks reads.
+//! Calls of functions in a fusion's code. If LLVM inlines a function that reads several arrays, it declares for each
+//! that no other one aliases it (`llvm.experimental.noalias.scope.decl`), and ranks these declarations as it ranks
+//! reads.
 
 use std::collections::HashSet;
 
@@ -8,7 +9,7 @@ use crate::ir::ValueId;
 /// The calls so far.
 #[derive(Default)]
 pub struct Calls {
-    /// How many declarations each call has, as far as its end was reached.
+    /// Number of declarations of each call, 0 until its end was reached.
     declared: Vec<u32>,
     /// Calls that have begun and not ended, with the arrays that are read in them for the first time.
     open: Vec<(usize, HashSet<ValueId>)>,
@@ -17,7 +18,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// A call begins: its declarations, where they are known.
+    /// Begins a call, and returns the number of its declarations, 0 if it is not known.
     pub fn begin(&mut self) -> u32 {
         let call = self.declared.len();
         self.declared.push(0);
@@ -25,12 +26,12 @@ impl Calls {
         self.known.get(call).copied().unwrap_or_default()
     }
 
-    /// What is read at an address where nothing was read before: an array, or something else.
+    /// Notes a read at an address that was not read before: of an array, or of another value (`None`).
     pub fn read(&mut self, array: Option<ValueId>) {
         self.open.iter_mut().for_each(|(_, arrays)| arrays.extend(array));
     }
 
-    /// The last call that has begun ends. A single array aliases no other one: it needs no declaration.
+    /// Ends the last call that has begun. A single array aliases no other one: it needs no declaration.
     pub fn end(&mut self) {
         if let Some((call, arrays)) = self.open.pop() {
             self.declared[call] = if arrays.len() > 1 { arrays.len() as u32 } else { 0 };
@@ -47,7 +48,8 @@ impl Calls {
 mod tests {
     use super::Calls;
 
-    /// A function that calls another one reads what that reads, too; what was read before it is read by neither.
+    /// A function that calls another one reads the arrays of that one, too. Arrays that were read before it are read by
+    /// neither.
     #[test]
     fn arrays_that_are_read_first_are_declared() {
         let mut calls = Calls::default();

@@ -1,12 +1,12 @@
-//! What InstCombine makes of choices before they are added.
+//! Selects that InstCombine rewrites before they are added.
 
 use crate::ir::{Binary, Computation, Instruction, Op, ValueId};
 
 use super::known::known_number;
 
-/// Both operands of an addition or subtraction, if they are choices by the same predicate between a value and a known number, each
-/// with that value: LLVM adds the values and chooses afterwards, as the sum of the numbers is known
-/// (`InstCombinerImpl::SimplifySelectsFeedingBinaryOp`).
+/// Both operands of an addition or subtraction, each with the value that it selects, if both are selects by the same
+/// predicate between a value and a constant. LLVM adds the values and selects afterwards, because the sum of the
+/// constants folds (`InstCombinerImpl::SimplifySelectsFeedingBinaryOp`).
 pub fn equal_choices(computation: &Computation, uses: &[usize], sum: &Instruction) -> Option<[[ValueId; 2]; 2]> {
     let &[left, right] = &sum.operands[..] else { return None };
     let predicate = |id: ValueId| computation.instructions[id].operands[0];
@@ -23,8 +23,9 @@ pub fn equal_choices(computation: &Computation, uses: &[usize], sum: &Instructio
     Some([[left, parts[0][1 - side]], [right, parts[1][1 - side]]])
 }
 
-/// Of a product of a number and a choice with a number on one side, that number, of two one that is not 0: LLVM multiplies each side
-/// (`InstCombinerImpl::FoldOpIntoSelect`). A choice of the larger or smaller one stays, and one that is known is none.
+/// The constant on one side of a select that is multiplied by a constant; of two constant sides, one that is not 0.
+/// LLVM multiplies both sides of the select (`InstCombinerImpl::FoldOpIntoSelect`). `None` for a maximum or
+/// minimum, which stays as it is, and for a select whose predicate `is_known`.
 pub fn number_in_choice(
     computation: &Computation,
     uses: &[usize],
@@ -48,7 +49,8 @@ pub fn number_in_choice(
     known(a).and_then(|_| in_choice(b)).or_else(|| known(b).and_then(|_| in_choice(a)))
 }
 
-/// Whether an operand is added to a number: LLVM adds that on each side of a choice, too.
+/// Whether `sum` adds the operand to a constant, or subtracts one from the other. LLVM then adds the constant on each
+/// side of a select, too.
 pub fn is_sum_with_number(computation: &Computation, [operand, sum]: [ValueId; 2]) -> bool {
     let Instruction { op, operands, fusion, .. } = &computation.instructions[sum];
     let mut others = operands.iter().filter(|other| **other != operand);

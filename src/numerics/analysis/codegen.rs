@@ -1,20 +1,22 @@
-//! What releases of XLA:CPU and the LLVM in them do differently when they make code of a fusion, as data (FACTS 3.9).
+//! Differences between releases of XLA:CPU, and of the LLVM in them, in the code that they generate for a fusion, as
+//! data (FACTS 3.9).
 
-/// Elements of a register: of f32 in 256 bits, which LLVM prefers to wider ones.
+/// Number of f32 elements in a register of 256 bits, which LLVM prefers to wider ones.
 pub const LANES: usize = 8;
 
 /// The choices of one release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Codegen {
-    /// Whether a fusion is emitted value by value, operands from left to right (`FusedIrEmitter`), and not as functions of
-    /// which each is emitted breadth first.
+    /// Whether a fusion is emitted value by value, operands from left to right (`FusedIrEmitter`), and not as functions
+    /// of which each is emitted breadth first.
     pub value_by_value: bool,
-    /// Whether what does not change in the innermost loop has left it when LLVM orders operands.
+    /// Whether invariant code has left the innermost loop when LLVM orders operands.
     pub hoists_first: bool,
-    /// Whether LLVM may unroll the loops around that over the innermost reduced dim, and take them in several registers: newer
-    /// emitters mark them `llvm.loop.unroll.disable`.
+    /// Whether LLVM may unroll the loops around the one over the innermost reduced dim, and interleave registers in
+    /// them. Newer emitters mark these loops `llvm.loop.unroll.disable`.
     pub free_loops: bool,
-    /// Whether LLVM reads elements that stand apart with the processor's gathers, which cost little more than the reads alone.
+    /// Whether LLVM reads elements that are not adjacent with the processor's gathers, which cost little more than the
+    /// reads alone.
     pub gathers: bool,
     /// Whether the library takes sums of products for dots ([`super::LibraryDot`]).
     pub sums_are_dots: bool,
@@ -27,7 +29,7 @@ pub struct Codegen {
 }
 
 impl Codegen {
-    /// All of them.
+    /// All releases, each with and without masks.
     pub const ALL: [Codegen; 6] = [
         Codegen::JAXLIB_0_10_2,
         Codegen::JAXLIB_0_8_1,
@@ -37,7 +39,7 @@ impl Codegen {
         Codegen::JAXLIB_0_6_2.with_masks(false),
     ];
 
-    /// The same for a processor that has masks, or none.
+    /// The same release on a processor with or without masks.
     pub const fn with_masks(self, masks: bool) -> Codegen {
         Codegen { masks, ..self }
     }

@@ -1,4 +1,4 @@
-//! Which values of a fusion are the parts of one complex number: programs have them as arrays of real ones.
+//! Values of a fusion that are the parts of one complex number. Programs hold complex numbers as arrays of real ones.
 
 use std::collections::HashMap;
 
@@ -8,15 +8,16 @@ use crate::ir::{Binary, Class, Computation, Fusion, Instruction, LibraryFunction
 pub struct ComplexParts {
     /// The factors a + bi and c + di of each product, by the values that are its parts.
     products: HashMap<ValueId, [[ValueId; 2]; 2]>,
-    /// The real part that belongs to an imaginary one.
+    /// The real part of the number of each imaginary part.
     reals: HashMap<ValueId, ValueId>,
-    /// The imaginary part that belongs to a real one, where both are read from outside.
+    /// The imaginary part of the number of each real part, if both are read from outside.
     read: HashMap<ValueId, ValueId>,
 }
 
 impl ComplexParts {
-    /// Those that can be told by a product, (ac - bd) + (bc + ad) i of (a + bi) (c + di). Factors and products are complex, and so is
-    /// what they are moved or added from, and what is made of them in one way for both parts.
+    /// The complex numbers that a product reveals: (ac - bd) + (bc + ad) i of (a + bi) (c + di). Its factors and its
+    /// result are complex. So are the values from which these are moved or added, and the values that one operation
+    /// computes alike from both parts.
     pub fn of(computation: &Computation, fusion: Option<Fusion>) -> ComplexParts {
         let instructions = &computation.instructions;
         let inside = || instructions.iter().enumerate().filter(|(_, instruction)| instruction.fusion == fusion);
@@ -84,13 +85,13 @@ impl ComplexParts {
         self.products.get(&id).copied()
     }
 
-    /// What is read at once with a value from outside: both parts of a number.
+    /// Both parts of the number of a value that is read from outside: they are read at once.
     pub fn read_at_once(&self, id: ValueId) -> [ValueId; 2] {
         let re = self.number(id);
         [re, self.read.get(&re).copied().unwrap_or(id)]
     }
 
-    /// The real part of the number of which a value is the imaginary one; of others the value itself.
+    /// The real part of the number whose imaginary part is this value; for every other value, the value itself.
     pub fn number(&self, id: ValueId) -> ValueId {
         self.reals.get(&id).copied().unwrap_or(id)
     }

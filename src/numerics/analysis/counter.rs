@@ -1,9 +1,10 @@
-//! Integers: what is computed of them alone, and the numbers by which loops count.
+//! Integers: computations of them alone, and the counters of loops.
 
 use crate::ir::{Binary, Class, Compare, Computation, Instruction, Op, Program, Shape, Unary, ValueId};
 use crate::tensor::{DType, Data};
 
-/// Whether what an instruction of the entry calls has no float in it, nor anything that is not understood or leaves an order open.
+/// Whether an instruction of the entry, with all regions that it calls, has no float, no operation that is not
+/// understood, and none that leaves an order open.
 pub fn is_of_integers(program: &Program, id: ValueId) -> bool {
     let mut waiting = vec![&program.entry().instructions[id]];
     while let Some(instruction) = waiting.pop() {
@@ -25,8 +26,8 @@ fn has_floats(shape: &Shape) -> bool {
     }
 }
 
-/// The integer or predicate (0 or 1) that an instruction gives, an array of one element, where those that it is given are known,
-/// each with its type; a u64 as the i64 of its bits. `None` for whatever counters are not made of.
+/// The integer or predicate (0 or 1) of an instruction with one element, from its known operands, each with its type; a
+/// u64 is the i64 of its bits. `None` for operations that counters do not use.
 pub fn known_integer(instruction: &Instruction, operands: &[(Option<i64>, Option<DType>)]) -> Option<i64> {
     let dtype = instruction.shape.dtype().filter(|dtype| !dtype.is_float())?;
     if instruction.shape.elements() != 1 {
@@ -73,12 +74,12 @@ pub fn known_integer(instruction: &Instruction, operands: &[(Option<i64>, Option
     Some(Data::from_i64s(dtype, &[value])?.get_i64(0))
 }
 
-/// Numbers that are ordered as those of this type are.
+/// A number with the order of this type's values.
 fn order(dtype: DType, value: i64) -> i128 {
     if dtype == DType::U64 { i128::from(value as u64) } else { i128::from(value) }
 }
 
-/// What a computation over a loop's state says, where some of the state is known: a condition.
+/// The result of a computation over a loop's state, such as its condition, from the known part of the state.
 pub fn known_result(computation: &Computation, state: &[Option<i64>]) -> Option<i64> {
     let mut known: Vec<Option<i64>> = Vec::with_capacity(computation.instructions.len());
     for instruction in &computation.instructions {

@@ -1,5 +1,5 @@
-//! Which elements of a value of a fusion are computed in which place: between moves of its own each place has its own code, and
-//! its own order of operands.
+//! Elements that each place of a fusion's value computes. The moves between the value and the result give its places.
+//! Each place has its own code, and its own order of operands.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use super::innermost::is_loop;
 use super::kernel_functions::results_of;
 use super::ways::element_read;
 
-/// The most elements of values in places that are told apart.
+/// The most elements that are followed, counted over all values and places.
 const MOST: usize = 1 << 20;
 
-/// For each place of `value`, whether each of its elements is computed there; `None` where that takes too long.
+/// For each place of `value`, whether each element is computed there; `None` if that takes too long.
 pub fn elements_in_places(
     computation: &Computation,
     fusion: Option<Fusion>,

@@ -1,4 +1,4 @@
-//! The order in which a compiler's code for a fusion reads and computes: what LLVM's Reassociate pass ranks operands by.
+//! Order of the reads and operations in a compiler's code for a fusion. LLVM's Reassociate pass ranks operands by it.
 
 mod chain_length;
 mod operand_order;
@@ -22,58 +22,60 @@ use super::known::{computed_number, left_as_it_is};
 use chain_length::{NARROWED, is_call, steps};
 use sinking::{Code, Sunk};
 
-/// Steps of the longest loop that is taken for unrolled: with more of them each branch has an order of its own, which is not followed.
+/// Steps of the longest loop that is taken for unrolled. In longer ones each branch has an order of its own, which is
+/// not followed.
 pub const UNROLLED: usize = 4;
 
-/// More values than any fusion of a program has: one that says them again and again in different places is not followed.
+/// More values than any fusion of a program has. A fusion that repeats values in different places again and again is
+/// not followed.
 const MOST_VALUES: usize = 20_000;
 
 type Ranks = HashMap<(ValueId, Place), u32>;
 
-/// When a value can be there, as LLVM ranks it.
+/// The code of a fusion, and the ranks that LLVM gives its values.
 pub struct Emission<'c> {
     computation: &'c Computation,
     fusion: Option<Fusion>,
-    /// How its code is put together; `None` where its values are emitted one by one.
+    /// The partition of its code into functions; `None` if its values are emitted one by one.
     functions: Option<Functions>,
-    /// Whether it is a loop: what is a scalar outside does not change in it.
+    /// Whether the code is a loop. Scalars from outside are invariant in it.
     loops: bool,
-    /// Whether what does not change in the innermost loop is computed before it.
+    /// Whether invariant values are computed before the innermost loop.
     hoists: bool,
     complex: Rc<ComplexParts>,
     /// Whether a conversion to bf16 is a call.
     calls_to_narrow: bool,
-    /// Ranks of values, each in a place: the moves between it and what is read outside.
+    /// Ranks of values, each at a place: the moves between the value and the result.
     ranks: Ranks,
-    /// The same in the function that reads the operands of a concatenate that is taken apart, to which they are an argument.
+    /// The same in the function of the users of a concatenate that is split. Its operands are arguments there.
     ranks_alone: Ranks,
     /// Reads so far. Each has the rank of its position.
     reads: u32,
-    /// Those before the innermost loop.
+    /// Reads before the innermost loop.
     reads_before: u32,
-    /// Their ranks, and those of calls, by what is read or called, where, and in which branches.
+    /// Ranks of reads and calls, by the value that is read or called, its addresses and its branches.
     read: HashMap<(ValueId, Vec<Address>, Vec<ValueId>), u32>,
-    /// Its values as they come, and what LLVM then sinks behind a loop.
+    /// Its values in order. LLVM then sinks some of them behind a loop (`sunk`).
     code: Code,
     sunk: Sunk,
     /// The basic block that each value is computed in, in its last place.
     blocks: HashMap<ValueId, u32>,
     /// Basic blocks so far.
     block: u32,
-    /// The functions that were asked for, by the number that each gives.
+    /// Code of the functions that were asked for, by the number that each computes.
     inlined: HashMap<ValueId, Box<Emission<'c>>>,
     /// The functions that are called.
     calls: Calls,
     /// Values that are computed in the innermost loop.
     inside: HashSet<ValueId>,
-    /// Whether it is at what is computed before that.
+    /// Whether the walk is before the innermost loop.
     is_before: bool,
     /// Whether the innermost loop goes over several dims, up to the one that is given.
     merges: bool,
 }
 
 impl<'c> Emission<'c> {
-    /// The code of one fusion, results of which are read outside.
+    /// The code of one fusion. Its results are read outside.
     pub fn new(computation: &'c Computation, fusion: Option<Fusion>, codegen: &Codegen) -> Emission<'c> {
         let results = results_of(computation, fusion);
         let mut emission = Emission::nothing(computation, fusion, Rc::new(ComplexParts::of(computation, fusion)));
@@ -97,7 +99,8 @@ impl<'c> Emission<'c> {
         emission.run(&visit, &results)
     }
 
-    /// The code that is made by visiting some values: once to see what each function reads and what will be sunk, and again to place it.
+    /// The code of the visited values. The first visit finds the reads of each function and the instructions to sink,
+    /// the second one places them.
     fn run(self, visit: &dyn Fn(&mut Emission<'c>), results: &[ValueId]) -> Emission<'c> {
         let mut first = self.anew();
         visit(&mut first);
@@ -144,8 +147,8 @@ impl<'c> Emission<'c> {
         }
     }
 
-    /// Whether branches lie between a value and the one that reads it, or the beginning of the innermost loop: LLVM selects instructions
-    /// block by block, and fuses nothing across.
+    /// Whether branches, or the entry of the innermost loop, separate a value from its user. LLVM selects instructions
+    /// block by block, and contracts nothing across blocks.
     pub fn parts(&self, value: ValueId, reader: ValueId) -> bool {
         let [block, reading] = [value, reader].map(|id| (self.blocks.get(&id), self.inside.contains(&id)));
         block.0.is_some() && !block.1 && reading.1 || block.0 < reading.0
@@ -158,7 +161,8 @@ impl<'c> Emission<'c> {
         self.visit_in(id, &[], inner.or(dims.len().checked_sub(1)), &address::begun(dims));
     }
 
-    /// `inner` is the value's dim along which the innermost loop goes, `at` where its element lies.
+    /// Visits a value at a place, and returns its rank. `inner` is the value's dim that the innermost loop runs along,
+    /// `at` the address of its element.
     fn visit_in(&mut self, id: ValueId, place: &[ValueId], inner: Option<usize>, at: &[Address]) -> u32 {
         if !self.is_before {
             self.enter_loop(id);
@@ -305,7 +309,8 @@ impl<'c> Emission<'c> {
         rank
     }
 
-    /// What is computed in the innermost loop, too, may have been met before it: then all that it is computed of is in both.
+    /// Marks a value as computed in the innermost loop. If it was visited before the loop, so were its operands, and
+    /// they are marked, too.
     fn enter_loop(&mut self, id: ValueId) {
         let mut waiting = vec![id];
         while let Some(id) = waiting.pop() {
@@ -317,12 +322,12 @@ impl<'c> Emission<'c> {
         }
     }
 
-    /// Whether one of these dims is gone over in the innermost loop.
+    /// Whether the innermost loop runs along one of these dims.
     fn goes_over(&self, dims: &[usize], inner: usize) -> bool {
         dims.iter().any(|dim| *dim == inner || self.merges && *dim < inner)
     }
 
-    /// What XLA computes before a value, of complex numbers both parts at once.
+    /// The values that XLA computes before a value, both parts of a complex number at once.
     fn before(&self, id: ValueId) -> Vec<ValueId> {
         let factors = |id: ValueId| self.complex.factors(id);
         let Some(functions) = &self.functions else { return factors(id).into_iter().flatten().flatten().collect() };
@@ -340,7 +345,7 @@ impl<'c> Emission<'c> {
         functions.before(self.computation, self.fusion, id, factors, numbers_in)
     }
 
-    /// Whether a value's dim is that of the innermost loop, and the loop is so short that LLVM unrolls it.
+    /// Whether a value's dim is that of the innermost loop, and LLVM unrolls that loop because it is short.
     fn is_along_unrolled_loop(&self, mut id: ValueId, mut dim: usize) -> bool {
         let instructions = &self.computation.instructions;
         let inside = || instructions.iter().enumerate().filter(|(_, i)| i.fusion == self.fusion);
@@ -364,7 +369,7 @@ impl<'c> Emission<'c> {
         dims[dim] <= UNROLLED && dims.iter().rposition(|extent| *extent > 1) == Some(dim)
     }
 
-    /// Whether anything is computed of what a value is read from.
+    /// Whether a value of the fusion is computed, or moved from one that is.
     fn computes(&self, id: ValueId) -> bool {
         let Instruction { op, fusion, operands, .. } = &self.computation.instructions[id];
         let moves = matches!(op.class(), Class::Moves | Class::Source);
@@ -372,5 +377,5 @@ impl<'c> Emission<'c> {
     }
 }
 
-/// A function's arguments are there before all that it reads.
+/// Rank of a function's arguments, below those of its reads.
 const ARGUMENT: u32 = 1;

@@ -1,5 +1,5 @@
-//! Values that depend on indices and constants alone: where LLVM unrolls the loop over them it computes them when it compiles, and
-//! rounds each operation.
+//! Values that depend on indices and constants alone. If LLVM unrolls the loop over them, it folds them at compile
+//! time, and rounds each operation.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,15 +18,15 @@ use super::ways::element_read;
 /// A function of f32 in columns that a compiler has computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoldedFunction {
-    /// These columns.
+    /// The folded columns.
     pub columns: FoldedColumns,
-    /// Whether they hold the nearest value: where the loop is unrolled before it is vectorized, the function is still one, and the
-    /// compiler asks its C library; behind that it is a polynomial, of which each operation is rounded.
+    /// Whether they hold the nearest value. In a loop that is unrolled before it is vectorized, the function is still a
+    /// call, and the compiler asks its C library. Afterwards it is a polynomial, each operation of which is rounded.
     pub nearest: bool,
 }
 
 /// For each exponential, logarithm, sine and cosine of f32 in a compiled fusion, the columns that LLVM folds
-/// ([`find_folded_columns`]). Followed in loops that are vectorized first: exponentials alone.
+/// ([`find_folded_columns`]). In loops that are vectorized first, only exponentials are followed.
 pub fn find_folded_functions(computation: &Computation) -> Vec<Option<FoldedFunction>> {
     let mut found = vec![None; computation.instructions.len()];
     let mut codes: HashMap<Fusion, Option<Code>> = HashMap::new();
@@ -55,7 +55,8 @@ pub fn find_folded_functions(computation: &Computation) -> Vec<Option<FoldedFunc
     found
 }
 
-/// For each product that is contracted ([`super::find_contractions`]), the columns that LLVM folds nevertheless (`Folding`).
+/// For each product that is contracted ([`super::find_contractions`]), the columns that LLVM folds nevertheless
+/// (`Folding`).
 pub fn find_folded_columns(
     computation: &Computation,
     products: &[bool],
@@ -65,12 +66,13 @@ pub fn find_folded_columns(
     products.iter().enumerate().map(|(id, contracted)| if *contracted { folding.of(id) } else { None }).collect()
 }
 
-/// The columns that LLVM folds: those of a product in a compiled fusion, as far as it depends on constants and on the index of the
-/// innermost loop.
+/// The columns that LLVM folds: those of a product in a compiled fusion that depends on constants and on the index of
+/// the innermost loop alone.
 ///
-/// That loop takes 32 elements a step (8 lanes, 4 at a time), or 8 where it is long and reads arrays. LLVM unrolls it below 300
-/// instructions (`UnrollThreshold`); up to 10 steps it looks what unrolling saves (`UnrollMaxIterationsCountToAnalyze`): all
-/// where nothing is read. What is left over behind the last full step is always folded (FACTS 3.11).
+/// That loop takes 32 elements a step (8 lanes, 4 at a time), or 8 if it is long and reads arrays. LLVM unrolls it
+/// below 300 instructions (`UnrollThreshold`). Up to 10 steps it estimates the savings of unrolling
+/// (`UnrollMaxIterationsCountToAnalyze`): everything, if nothing is read. The remainder behind the last full step is
+/// always folded (FACTS 3.11).
 pub struct Folding<'c> {
     computation: &'c Computation,
     codegen: &'c Codegen,
@@ -82,7 +84,7 @@ pub struct Folding<'c> {
 }
 
 impl<'c> Folding<'c> {
-    /// Of a computation's products, looked at when they are asked for.
+    /// The folding of a computation's products, analysed when they are asked for.
     pub fn new(computation: &'c Computation, codegen: &'c Codegen) -> Folding<'c> {
         Folding {
             computation,
@@ -100,7 +102,7 @@ impl<'c> Folding<'c> {
         self.of(product).is_some_and(|columns| columns.first == 0 && columns.end == columns.width)
     }
 
-    /// The columns of one product.
+    /// The folded columns of one product.
     fn of(&mut self, id: ValueId) -> Option<FoldedColumns> {
         let Folding { computation, codegen, codes, known, inside, loops, invariants } = self;
         let Instruction { fusion: Some(fusion), shape, .. } = &computation.instructions[id] else { return None };
@@ -144,7 +146,7 @@ impl<'c> Folding<'c> {
     }
 }
 
-/// Registers that take turns in a short loop.
+/// Number of interleaved registers in a short loop.
 const REGISTERS: usize = 4;
 
 /// Operations and reads of the longest loop that is a short one (LLVM's `SmallLoopCost`, 20, less what each loop has).
@@ -155,23 +157,23 @@ const SHORT: usize = 13;
 struct Code {
     /// Operations for each element, beside the index made a float and the store.
     operations: usize,
-    /// Those of them that are folded if the loop is unrolled.
+    /// Operations that are folded if the loop is unrolled.
     folded: usize,
-    /// Reads that change from element to element, and others, of which one is counted.
+    /// Reads that vary from element to element. All others count as one.
     reads: usize,
     reads_rows: bool,
-    /// Exponentials and logarithms, which LLVM does not look through when it works out what unrolling saves.
+    /// Exponentials and logarithms, which LLVM does not look through when it estimates the savings of unrolling.
     functions: usize,
-    /// Calls of sine and cosine: with one, one register is taken at a time.
+    /// Calls of sine and cosine. With one of them, registers are not interleaved.
     calls: usize,
     /// Whether there are functions that are not folded here.
     has_others: bool,
-    /// Whether elements stand in another order than they are read.
+    /// Whether elements are in another order than they are read.
     transposes: bool,
 }
 
 impl Code {
-    /// `None` where there are moves or sums whose cost is not known.
+    /// The loop of a fusion; `None` if it has moves or sums of unknown cost.
     fn new(computation: &Computation, fusion: Fusion, known: &mut Known) -> Option<Code> {
         let instructions = &computation.instructions;
         let mut code = Code::default();
@@ -211,7 +213,7 @@ impl Code {
         self.functions + self.calls > 0 || self.has_others
     }
 
-    /// The first of so many columns that is folded, with all behind it.
+    /// The first of so many columns that is folded; all columns behind it are folded, too.
     fn first_folded(&self, width: usize) -> usize {
         let Code { operations, folded, reads, functions, calls, .. } = *self;
         let operations = operations + reads;
@@ -229,8 +231,8 @@ impl Code {
         if unrolled { 0 } else { steps * step }
     }
 
-    /// Whether the loop over so many columns is unrolled before it is vectorized: an element has an index, the same as a float, an
-    /// address and the store, and each function is one instruction.
+    /// Whether the loop over so many columns is unrolled before it is vectorized: an element has an index, the same as
+    /// a float, an address and the store, and each function is one instruction.
     fn is_unrolled_first(&self, width: usize) -> bool {
         let Code { operations, reads, functions, calls, .. } = *self;
         is_small(width, operations + reads + LOOP - functions * (FUNCTION - 1) - calls * (CALL - 1))
@@ -244,8 +246,8 @@ impl Code {
     }
 }
 
-/// Whether a product is the same in the loop around the innermost one, and its sum is not: where the innermost loop is unrolled, LLVM
-/// computes it before the loop around it, and selects instructions there, where nothing is added to it.
+/// Whether a product is invariant in the loop around the innermost one, and its sum is not. If the innermost loop is
+/// unrolled, LLVM computes the product before the loop around it. There it selects instructions without the sum.
 fn leaves_a_loop(computation: &Computation, fusion: Fusion, product: ValueId, loops: &Loops) -> bool {
     let passes = |op: &Op| matches!(op, Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. });
     let op_of = |id: ValueId| &computation.instructions[id].op;
@@ -256,16 +258,16 @@ fn leaves_a_loop(computation: &Computation, fusion: Fusion, product: ValueId, lo
     })
 }
 
-/// Whether what reads a product reshapes it to no parts that are no powers of two: these have indices of their own.
+/// Whether no reshape follows a product, or all its extents are powers of two. Other parts have indices of their own.
 fn has_simple_indices(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
     let is_reshape = |reader: ValueId| matches!(computation.instructions[reader].op, Op::Reshape);
     let is_power = || extents_spread(computation, fusion, product).iter().all(|extent| extent.is_power_of_two());
     !readers(computation, fusion, product).any(is_reshape) || is_power()
 }
 
-/// The columns of a fusion's result, if a product of several dims is one row of it that is the same for all rows, and its sum is not:
-/// what is reshaped or transposed behind the sum has other loops than the sum's own dims. Where neighbours stay neighbours, registers of
-/// them are read, and [`leaves_a_loop`] tells.
+/// The columns of a fusion's result, if a product of several dims is one row of it that is the same for all rows, and
+/// its sum is not. A result that is reshaped or transposed behind the sum has other loops than the sum's own dims. If
+/// neighbours stay neighbours, they are read as registers, and [`leaves_a_loop`] decides.
 fn columns_of_a_row(computation: &Computation, fusion: Fusion, product: ValueId) -> Option<usize> {
     let instructions = &computation.instructions;
     let passes = |op: &Op| matches!(op, Op::Broadcast { .. } | Op::Copy | Op::Reshape);
@@ -293,7 +295,7 @@ fn columns_of_a_row(computation: &Computation, fusion: Fusion, product: ValueId)
     (last_dim && rows > 1 && !stay_beside && (0..columns).all(is_same)).then_some(columns)
 }
 
-/// Whether LLVM computes a function of a number that it knows (`ConstantFoldScalarCall`).
+/// Whether LLVM folds a function of a constant (`ConstantFoldScalarCall`).
 fn is_folded(unary: Unary) -> bool {
     matches!(unary, Unary::Exponential | Unary::Log | Unary::Sine | Unary::Cosine)
 }
@@ -301,9 +303,10 @@ fn is_folded(unary: Unary) -> bool {
 /// Instructions of an exponential or a logarithm of a register, as LLVM counts them.
 const FUNCTION: usize = 2;
 
-/// Whether a product of rows and columns is the same in the loops around those, and its sum is not, and both loops are gone: that
-/// over up to eight columns unrolled, that over four or eight rows one step of as many lanes. So it is computed before the loops.
-/// Eight rows pay up to six columns, or where functions are called (FACTS 3.11). Followed where all elements stand as they are read.
+/// Whether a product of rows and columns is computed before the loops around these, because it is invariant there, its
+/// sum is not, and both of its own loops are gone. The loop over up to eight columns is unrolled, the one over four or
+/// eight rows is one step of as many lanes. Eight rows pay up to six columns, or with calls of functions (FACTS 3.11).
+/// Followed if all elements are read in place.
 fn leaves_loops_over_rows(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
     let [rows, columns] = extents_spread(computation, fusion, product)[..] else { return false };
     let inside = || computation.instructions.iter().filter(|instruction| instruction.fusion == Some(fusion));
@@ -324,7 +327,7 @@ fn leaves_loops_over_rows(computation: &Computation, fusion: Fusion, product: Va
     stays && columns <= most && is_added_to_more(computation, fusion, product, passes)
 }
 
-/// How many instructions an operation is for each element; `None` for those that are not folded.
+/// The number of instructions of an operation for each element; `None` for operations that are not folded.
 fn operations(op: &Op) -> Option<usize> {
     Some(match op {
         Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. } | Op::Convert | Op::Concatenate { .. } => 0,
@@ -340,7 +343,7 @@ fn operations(op: &Op) -> Option<usize> {
     })
 }
 
-/// What is known of values and dims: one and the same value may be read many times.
+/// Results of [`depends_on`] by value and dim, because one value may be read many times.
 type Known = HashMap<(ValueId, usize), bool>;
 
 /// Whether a value depends on constants alone and on no other index than that of the dim.
@@ -367,8 +370,8 @@ fn depends_on(computation: &Computation, fusion: Fusion, (id, dim): (ValueId, us
     depends
 }
 
-/// The columns of the loop that a value which depends on one index is computed in: arrays that are joined have loops of their own,
-/// of which the longest counts.
+/// The columns of the loop that computes a value which depends on one index. Arrays that are joined have loops of their
+/// own, of which the longest counts.
 fn loop_over(
     computation: &Computation,
     fusion: Fusion,

@@ -13,7 +13,7 @@ pub enum World {
     Machine,
     /// Over the real numbers, each element in an enclosure of two ends.
     Truth,
-    /// Without arguments, each element a symbol of what computes it.
+    /// Without arguments, each element a symbol of the operation that computes it.
     Symbols,
 }
 
@@ -55,7 +55,7 @@ pub fn describe(instruction: &Instruction) -> String {
     }
 }
 
-/// Bytes that an instruction takes beside its operands while it is evaluated: its result, and what it works with.
+/// Bytes that an instruction takes beside its operands while it is evaluated: its result and its working memory.
 pub fn bytes(instruction: &Instruction, operands: &[&Shape], world: World) -> u128 {
     let sum = |terms: &mut dyn Iterator<Item = u128>| terms.fold(0, u128::saturating_add);
     let given = || sum(&mut operands.iter().map(|shape| array_bytes(shape, world)));
@@ -79,8 +79,8 @@ pub fn bytes(instruction: &Instruction, operands: &[&Shape], world: World) -> u1
     result.saturating_add(more)
 }
 
-/// Elements that an instruction looks at, one after the other: of a window that is no running total all that it shows at each of
-/// its places; of others the result's.
+/// Elements that an instruction looks at, one after the other: of a window that is no running total all that it shows
+/// at each of its places; of others the result's.
 pub fn work(instruction: &Instruction, operands: &[&Shape], world: World) -> u128 {
     let places = budget::bytes_of(instruction.shape.dims().iter().copied(), 1);
     let is_running = |window: &Window, dims: &[usize]| match world {
@@ -115,7 +115,7 @@ pub fn begin(instruction: &Instruction, operands: &[&Shape]) -> Option<Busy> {
     (is_long && instruction.op.class() != Class::Lists).then(|| activity::begin(describe(instruction)))
 }
 
-/// Asks for what an instruction takes beside its operands.
+/// Reserves the bytes that an instruction takes beside its operands.
 ///
 /// # Errors
 /// If that is more than the [budget](crate::budget).
@@ -123,11 +123,12 @@ pub fn reserve(instruction: &Instruction, operands: &[&Shape], world: World) -> 
     budget::reserve(bytes(instruction, operands, world), || describe(instruction))
 }
 
-/// Refuses a program whose arguments do not fit, together with the operands and the result of its widest operation or with all
-/// values that are alive at once. An evaluation holds one to three times as much at its peak, so nothing is refused that fits.
+/// Refuses a program whose arguments do not fit, together with the operands and the result of its widest operation or
+/// with all values that are alive at once. An evaluation holds one to three times as much at its peak, so nothing is
+/// refused that fits.
 ///
 /// # Errors
-/// If it does not fit; never where neither a limit is set nor the system says what it has.
+/// If it does not fit; never if no limit is set and the system does not tell its memory.
 pub fn check_memory(program: &Program, world: World) -> Result<(), TooLarge> {
     let arguments: u128 = program.entry().parameter_shapes().into_iter().map(stored).fold(0, u128::saturating_add);
     let (widest, what) = widest(program, world);
@@ -145,7 +146,7 @@ pub fn check_memory(program: &Program, world: World) -> Result<(), TooLarge> {
     })
 }
 
-/// The most bytes that one operation has around it, and the operation.
+/// The most bytes that are held around one operation, and the operation.
 fn widest(program: &Program, world: World) -> (u128, Option<String>) {
     let mut peaks: Vec<u128> = Vec::new();
     let (mut most, mut what) = (0, None);
@@ -162,8 +163,8 @@ fn widest(program: &Program, world: World) -> (u128, Option<String>) {
     (most, what.map(|(computation, id)| describe(&computation.instructions[id])))
 }
 
-/// For each instruction of a computation the bytes that are held while it is evaluated, with those of the computations that it
-/// calls.
+/// For each instruction of a computation the bytes that are held while it is evaluated, with those of the computations
+/// that it calls.
 fn held(computation: &Computation, world: World, peaks: &[u128]) -> Vec<(u128, usize)> {
     let instructions = &computation.instructions;
     let mut uses = computation.uses();
@@ -225,7 +226,8 @@ mod tests {
         assert!(refused.what.contains("(dot, f32[1000000,1000000]), with its operands"), "{refused}");
     }
 
-    /// Each value is dropped behind its last use, so that a chain holds two arrays, and a value that is used late one more.
+    /// Each value is dropped behind its last use, so that a chain holds two arrays, and a value that is used late one
+    /// more.
     #[test]
     fn values_count_as_long_as_they_are_used() {
         use crate::ir::{Instruction, Unary};

@@ -1,4 +1,4 @@
-//! What is not rounded inside a fusion: products that are added at once.
+//! Contraction inside a fusion: products that are added without being rounded.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,17 +25,18 @@ use reads::{Product, Reads};
 /// Products that are added before they are rounded.
 #[derive(Default)]
 pub struct Contractions {
-    /// For each value, whether it is such a product, or one moved or negated.
+    /// For each value, whether it is such a product, or a move or negation of one.
     pub products: Vec<bool>,
-    /// Of readers that take some of these rounded nevertheless, the operands' bits.
+    /// For each user that takes some of these values rounded nevertheless, the bits of these operands.
     pub rounded: HashMap<ValueId, u64>,
-    /// Of sums of two products that are computed in several places, whether each element has the left one contracted: the other
-    /// one is rounded.
+    /// For each sum of two products that is computed in several places, whether each element contracts the left
+    /// product. The other product is rounded.
     pub left_first: HashMap<ValueId, Arc<[bool]>>,
 }
 
 impl Contractions {
-    /// The bit of the operand at a position; who has more operands than bits, a list or a concatenate, adds none of them.
+    /// The bit of the operand at a position. An operation with more operands than bits, a tuple or a concatenate, adds
+    /// none of them.
     fn bit(position: usize) -> u64 {
         1 << position.min(63)
     }
@@ -45,26 +46,27 @@ impl Contractions {
         bits & Self::bit(position) != 0
     }
 
-    /// Whether `reader` takes its operand at this position before that is rounded.
+    /// Whether `reader` takes its operand at this position unrounded.
     pub fn is_exact_for(&self, reader: ValueId, position: usize, operand: ValueId) -> bool {
         let is_rounded = self.rounded.get(&reader).is_some_and(|bits| Self::holds(*bits, position));
         self.products.get(operand) == Some(&true) && !is_rounded
     }
 }
 
-/// For each value of a computation, whether it is an f32 product, or one moved or negated, whose only reader adds or
-/// subtracts it in the same fusion, or sums it up with others (`sums` says which regions do): a compiler that contracts
-/// (LLVM's `AllowFPOpFusion::Fast`, as XLA:CPU sets it) makes one fused multiply-add of both. Of two products the left one
-/// is contracted, as in LLVM's `visitFADDForFMACombine`; the left operand of an addition is the one of lower rank
-/// (`Emission::exchanges`), or what a negated product is subtracted from. An exponential ends in a product, and is exact
-/// however that is taken: where it is the left one, the other is rounded.
+/// For each value of a computation, whether it is an f32 product, or a move or negation of one, that a compiler
+/// contracts with its sum into one fused multiply-add (LLVM's `AllowFPOpFusion::Fast`, as XLA:CPU sets it). Its only
+/// user adds or subtracts it in the same fusion, or sums it up with others (`sums` says which regions do). Of two
+/// products the left one is contracted, as in LLVM's `visitFADDForFMACombine`. The left operand of an addition is the
+/// one of lower rank (`Emission::exchanges`), or the one from which a negated product is subtracted. An exponential
+/// ends in a product that is exact, contracted or not: if it is the left one, the other product is rounded.
 ///
 /// A library that takes a sum of products for a dot does not round them either ([`LibraryDot`]).
 ///
-/// A product that does not change along the innermost dim is computed before the innermost loop, and rounded there; so is one
-/// that is the same for all rows where that loop is unrolled (`invariant.rs`), and one before branches behind which the sum is.
-/// Who reads other elements of a product than those at its own place has code of its own for it (`ways.rs`), and rounds there or
-/// does not. `uses` is how often each value is read, the root once more.
+/// A product that is invariant along the innermost dim is computed before the innermost loop, and rounded there. So is
+/// one that is the same for all rows if that loop is unrolled (`invariant.rs`), and one before branches behind which
+/// its sum is computed. A user that reads elements of a product at other positions than its own has its own code for
+/// the product (`ways.rs`), and rounds there or does not. `uses` counts the reads of each value, and one more for the
+/// root.
 pub fn find_contractions(
     computation: &Computation,
     uses: &[usize],

@@ -1,12 +1,12 @@
 //! Parts of a sum's term that has several products.
 
-/// What a value is of a term whose products join the sum one after the other.
+/// The role of a value in a term whose products join the sum one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inner {
     /// The product that joins first. It is not rounded.
     Product,
-    /// The sum of a product that is not rounded and of what joins before it: the operand of this number.
+    /// The sum of an unrounded product and of the operand with this number, which joins before the product.
     Sum(usize),
-    /// Such a sum negated or in another shape.
+    /// A negation, copy or reshape of such a sum.
     Moved,
 }

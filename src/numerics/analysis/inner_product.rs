@@ -12,9 +12,10 @@ use super::inner::Inner;
 use super::innermost::spreads;
 use super::signs::{Signs, Term};
 
-/// For each value of a computation, what it is of such a term. An addition of a sum may be reordered (`reassoc`), so LLVM makes
-/// fma(a, b, fma(c, d, s)) of fma(a, b, cd) + s, where nobody else reads the sum and the product cd (`visitFADDForFMACombine`).
-/// `uses` is how often each value is read, the root once more; `sums` says which regions add.
+/// For each value of a computation, its role in such a term. The additions of a sum may be reordered (`reassoc`), so
+/// LLVM turns fma(a, b, cd) + s into fma(a, b, fma(c, d, s)) if the sum and the product cd have no other user
+/// (`visitFADDForFMACombine`). `uses` counts the reads of each value, and one more for the root; `sums` says which
+/// regions add.
 pub fn find_inner_products(
     computation: &Computation,
     (contractions, uses): (&Contractions, &[usize]),
@@ -102,7 +103,7 @@ impl<'c> Search<'c, '_> {
         Some(term).filter(|_| varies && self.is_plain_product(id))
     }
 
-    /// Whether it is a product, and not that of two magnitudes.
+    /// Whether a value is a product, but not one of two magnitudes.
     fn is_plain_product(&self, id: ValueId) -> bool {
         let Some(Instruction { op: Op::Binary(Binary::Multiply), operands, .. }) = self.own(id) else { return false };
         let is_magnitude = |factor: &ValueId| {
@@ -111,7 +112,7 @@ impl<'c> Search<'c, '_> {
         !operands.iter().all(is_magnitude)
     }
 
-    /// Whether a value changes along a dim, as far as broadcasts tell: else it is computed before the loop.
+    /// Whether a value varies along a dim, as far as broadcasts tell. Otherwise it is computed before the loop.
     fn varies(&self, id: ValueId, dim: usize) -> bool {
         let Instruction { op, operands, .. } = &self.computation.instructions[id];
         match op {

@@ -1,4 +1,4 @@
-//! The loops over the result of a fusion, and along which of them the dims of its values run, as far as they are moved.
+//! Loops over the result of a fusion, and the loops that the dims of its values run along, through moves.
 
 use std::collections::HashMap;
 
@@ -8,24 +8,26 @@ use super::along::{Along, Dims, SOMEWHERE, before_broadcast, before_reshape, bef
 use super::codegen::Codegen;
 use super::kernel_functions::{has_functions, hero, results_of};
 
-/// Along which of these loops the dims of each value run, the innermost loop being 0, the one around it 1; `None` where several
-/// readers disagree. What is summed has the loops over its terms within, what is gathered loops of its own.
+/// For each value, the loops that its dims run along: 0 is the innermost loop, 1 the one around it. `None` if several
+/// users disagree. The operand of a sum has the loops over the terms inside the sum's, the operand of a gather loops of
+/// its own.
 pub struct Loops {
     places: HashMap<ValueId, Option<Place>>,
-    /// The concatenate that is taken apart: a loop for each operand, in which what reads it is computed.
+    /// The concatenate that is split into its operands. Each operand has a loop, in which the users of the concatenate
+    /// are computed.
     pub hero: Option<ValueId>,
 }
 
-/// The loops that a value stands in.
+/// The loops around a value.
 #[derive(Clone)]
 struct Place {
     along: Along,
-    /// The sum within whose loops it is.
+    /// The sum inside whose loops it is.
     sum: Option<ValueId>,
 }
 
-/// The dim along which the innermost loop over a result goes, if it has more than one element; of a concatenate that is taken apart
-/// each operand has a loop of its own.
+/// The dim of a result that the innermost loop runs along, if it has more than one element. Each operand of a
+/// concatenate that is split has a loop of its own.
 pub fn of_result(computation: &Computation, hero: Option<ValueId>, result: ValueId) -> Option<usize> {
     let Instruction { shape, minor, .. } = &computation.instructions[result];
     let last = |dims: &[usize]| dims.iter().rposition(|extent| *extent > 1);
@@ -38,7 +40,7 @@ pub fn of_result(computation: &Computation, hero: Option<ValueId>, result: Value
 }
 
 impl Loops {
-    /// Of a fusion.
+    /// The loops of a fusion.
     pub fn new(computation: &Computation, fusion: Option<Fusion>, codegen: &Codegen) -> Loops {
         let instructions = &computation.instructions;
         let results = results_of(computation, fusion);
@@ -69,7 +71,7 @@ impl Loops {
         self.places.get(&id)?.as_ref()
     }
 
-    /// Whether a broadcast along these dims changes in the innermost loop.
+    /// Whether a broadcast along these dims varies in the innermost loop.
     pub fn keeps(&self, broadcast: ValueId, along: &[usize], dims: &[usize]) -> bool {
         match self.of(broadcast) {
             Some(place) if place.is_known() => along.iter().any(|dim| runs_along_innermost(&place.along[*dim])),
@@ -82,9 +84,9 @@ impl Loops {
         self.of(id)?.along.iter().rposition(runs_along_innermost)
     }
 
-    /// Whether a product is the same in the loop around which its sum is not computed, where the innermost loop is gone, or the sum is
-    /// computed before it: so the product is computed outside of the loop that the sum stands in. `is_gone` says whether nothing is
-    /// left of the innermost loop of a sum, or of that over the result.
+    /// Whether a product is computed outside of the loop that its sum is in. The product is invariant in the loop
+    /// around the innermost one, and the innermost loop is gone or the sum is computed before it. `is_gone` says
+    /// whether nothing is left of the innermost loop of a sum, or of the one over the result.
     pub fn leaves(&self, product: ValueId, sum: ValueId, is_gone: impl Fn(Option<ValueId>) -> bool) -> bool {
         let Some((own, reader)) = self.of(product).zip(self.of(sum)) else { return false };
         if own.sum != reader.sum || reader.along.iter().flatten().any(|(number, _)| *number >= SOMEWHERE) {
@@ -95,7 +97,7 @@ impl Loops {
         is_outside && (!changes_with(&reader.along, 0) || changes_with(&own.along, 0) && is_gone(own.sum))
     }
 
-    /// The extent of the innermost loop that a value stands in.
+    /// The extent of the innermost loop around a value.
     pub fn columns(&self, id: ValueId) -> Option<usize> {
         let dims = self.of(id)?.along.iter().flatten();
         Some(dims.filter(|(number, _)| *number == 0).map(|(_, extent)| extent).product())
@@ -108,7 +110,8 @@ impl Place {
         self.along.iter().any(runs_along_innermost)
     }
 
-    /// What two readers agree on: the innermost loop; where others differ, the value changes in all of them.
+    /// The loops that two users agree on, among them the innermost one. If outer loops differ, the value varies in all
+    /// of these.
     fn agreed(self, other: &Place) -> Option<Place> {
         if self.along == other.along && self.sum == other.sum {
             return Some(self);
@@ -120,7 +123,7 @@ impl Place {
     }
 }
 
-/// Along which loops the dims of a result run, the innermost one of which is along `inner`.
+/// The loops that the dims of a result run along, the innermost one along `inner`.
 fn over_result(dims: &[usize], inner: usize) -> Along {
     let long = |dims: &[usize]| dims.iter().filter(|extent| **extent > 1).count();
     let is_last = long(&dims[inner + 1..]) == 0;
@@ -137,7 +140,7 @@ fn runs_along_innermost(dims: &Dims) -> bool {
     dims.iter().any(|(number, _)| *number == 0)
 }
 
-/// What the dims of an operand run along whose reader's run along these.
+/// The loops that an operand's dims run along, from those of its user; `None` if its user is not followed.
 fn before(reader: &Instruction, along: &Along, from: &[usize]) -> Option<Along> {
     let to = reader.shape.dims();
     let before: Along = match &reader.op {
@@ -154,7 +157,7 @@ fn before(reader: &Instruction, along: &Along, from: &[usize]) -> Option<Along> 
     Some(before.into_iter().zip(from).map(of).collect())
 }
 
-/// What the dims of a sum's terms run along: the loops over those that are summed, and around them the sum's.
+/// The loops that the dims of a sum's terms run along: those over the summed dims, and around them the sum's own.
 fn within_sum(summed: &[usize], along: &Along, from: &[usize]) -> Along {
     let is_loop = |dim: &usize| summed.contains(dim) && from[*dim] > 1;
     let count = |dims: std::ops::Range<usize>| dims.filter(is_loop).count();
@@ -176,13 +179,14 @@ fn summed(op: &Op, term: &[usize]) -> Option<usize> {
     dims.iter().copied().filter(|dim| term[*dim] > 1).max()
 }
 
-/// Whether it is a reduction of more than one element each.
+/// Whether a value is a reduction over more than one element.
 pub fn is_loop(computation: &Computation, id: ValueId) -> bool {
     let Instruction { op, operands, .. } = &computation.instructions[id];
     operands.first().is_some_and(|first| summed(op, computation.instructions[*first].shape.dims()).is_some())
 }
 
-/// The dim of an operand along which the innermost loop goes, where it goes along `inner` of the result; `None` for none.
+/// The dim of an operand that the innermost loop runs along, if it runs along `inner` of the result; `None` if there is
+/// no such dim.
 pub fn dim_before(op: &Op, inner: Option<usize>, to: &[usize], from: &[usize]) -> Option<usize> {
     match op {
         Op::Reduce { dims, .. } if from.len() == to.len() + dims.len() => {

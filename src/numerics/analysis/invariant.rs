@@ -1,5 +1,5 @@
-//! Products that do not change in a loop around the innermost one: where LLVM unrolls the innermost loop, it computes them before
-//! the outer one (`LICM`), in another basic block than their sums, and rounds them there (FACTS 3.11).
+//! Products that are invariant in a loop around the innermost one. If LLVM unrolls the innermost loop, it computes them
+//! before the outer one (`LICM`), in another basic block than their sums, and rounds them there (FACTS 3.11).
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -13,25 +13,27 @@ use super::sum_loop::leaves_no_loop;
 use super::sum_weight::{OF_REGISTER_OF_CALLS, is_opaque, is_scalar_call, weight};
 use super::unroll::{is_small, is_unrolled};
 
-/// Instructions of a loop below which LLVM takes several registers in turns, as many as it takes to reach them (`SmallLoopCost`).
+/// The size of a loop, in instructions, below which LLVM interleaves registers until it reaches that size
+/// (`SmallLoopCost`).
 const SHORT: usize = 20;
 
-/// Registers that take turns in the shortest loop.
+/// Number of interleaved registers in the shortest loop.
 const REGISTERS: usize = 4;
 
-/// Where the products of a value are rounded although they are added: columns that a compiler has computed.
+/// Columns in which the products of a value are rounded although they are added: a compiler computes them apart from
+/// their sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoldedColumns {
     /// The columns of the value, along its innermost dim of more than one element.
     pub width: usize,
-    /// The first of them that is folded.
+    /// The first folded column.
     pub first: usize,
-    /// The one behind the last that is.
+    /// The column behind the last folded one.
     pub end: usize,
 }
 
 impl FoldedColumns {
-    /// Whether the element at this place is in one of them.
+    /// Whether the element at this position is in a folded column.
     pub fn hold(self, at: usize) -> bool {
         (self.first..self.end).contains(&(at % self.width.max(1)))
     }
@@ -41,29 +43,29 @@ impl FoldedColumns {
 pub struct Invariants<'c> {
     computation: &'c Computation,
     bodies: RefCell<HashMap<Fusion, Body>>,
-    /// For each value, whether it is computed there.
+    /// For each value, whether it is computed in its fusion's innermost loop.
     inside: OnceCell<Vec<bool>>,
-    /// And of which sum's terms it is part.
+    /// For each value, the sum of whose terms it is part.
     sums: OnceCell<Vec<Option<ValueId>>>,
 }
 
-/// What a fusion's innermost loop does for each element.
+/// The innermost loop of a fusion, for each element.
 #[derive(Clone, Default)]
 struct Body {
     instructions: usize,
     /// The calls of functions that LLVM knows nothing of.
     calls: Vec<ValueId>,
-    /// How often it is done: elements of the last value's innermost dim.
+    /// Number of iterations: elements of the last value's innermost dim.
     columns: usize,
 }
 
 impl<'c> Invariants<'c> {
-    /// Those of one computation, looked at when they are asked for.
+    /// The innermost loops of one computation, analysed when they are asked for.
     pub fn new(computation: &'c Computation) -> Invariants<'c> {
         Invariants { computation, bodies: RefCell::default(), inside: OnceCell::new(), sums: OnceCell::new() }
     }
 
-    /// Whether a product is computed before the loop that its sum stands in.
+    /// Whether a product is computed before the loop of its sum.
     pub fn leaves(&self, product: ValueId, codegen: &Codegen) -> bool {
         let Instruction { fusion: Some(fusion), .. } = &self.computation.instructions[product] else { return false };
         if !is_same_for_all_rows(self.computation, *fusion, product) {
@@ -75,8 +77,9 @@ impl<'c> Invariants<'c> {
         }
     }
 
-    /// The columns of a product that are computed before the loop that its sum stands in, where functions are called there that may
-    /// not return: what LLVM reads behind the first call stays (`isGuaranteedToExecute`), and so all but the first step.
+    /// The columns of a product that are computed before the loop of its sum, if that loop calls functions that may not
+    /// return. Reads behind the first call stay in the loop (`isGuaranteedToExecute`), and with them all columns but
+    /// those of the first step.
     pub fn first_step(&self, product: ValueId) -> Option<FoldedColumns> {
         let (body, step) = self.left(product).filter(|(body, _)| !body.is_unrolled_first())?;
         let is_before = body.calls.iter().any(|call| depends(self.computation, *call, product));
@@ -84,9 +87,9 @@ impl<'c> Invariants<'c> {
         (!body.calls.is_empty()).then_some(FoldedColumns { width, first: 0, end: if is_before { step } else { 0 } })
     }
 
-    /// The columns of a product that leave loops whose two branches both add it, where the columns are unrolled: what is in a branch
-    /// stays there, if it is another one for each turn of the loop around the columns. But both end with the same code, which LLVM
-    /// makes one behind them (`SimplifyCFG`): that of the last column.
+    /// The columns of a product that leave loops whose two branches both add it, if the columns are unrolled. Code in a
+    /// branch stays there if the index of the loop around the columns decides the branch. But both branches end with
+    /// the same code, that of the last column, and LLVM merges it behind them (`SimplifyCFG`).
     pub fn leave_branches(&self, product: ValueId) -> Option<FoldedColumns> {
         let instructions = &self.computation.instructions;
         let Instruction { fusion, shape, .. } = &instructions[product];
@@ -101,7 +104,7 @@ impl<'c> Invariants<'c> {
         leaves.map(|()| FoldedColumns { width, first, end: width })
     }
 
-    /// The loop that a product can leave, if there are no calls in it, and the elements of a step.
+    /// The loop that a product can leave if there are no calls in it, and the number of elements of a step.
     fn left(&self, product: ValueId) -> Option<(Body, usize)> {
         let Instruction { fusion, shape, .. } = &self.computation.instructions[product];
         let fusion = (*fusion)?;
@@ -121,8 +124,8 @@ impl<'c> Invariants<'c> {
 }
 
 impl Body {
-    /// Whether it is unrolled before it is vectorized: then each read has an address that is known, and what is read of an array is
-    /// there whatever is called before.
+    /// Whether the loop is unrolled before it is vectorized. Each read then has a known address in its array, and is
+    /// valid whatever is called before it.
     fn is_unrolled_first(&self) -> bool {
         is_small(self.columns, self.instructions)
     }
@@ -160,8 +163,8 @@ impl Body {
 /// Instructions of a store.
 const STORE: usize = 1;
 
-/// Whether the index of the loop around the columns decides which branch of an update is taken; `None` where that is not known. A
-/// transpose that is not copied moves nothing: the loops are those of what is updated.
+/// Whether the index of the loop around the columns decides the branch of an update; `None` if that is not known. A
+/// transpose that is not copied moves nothing: the loops are those of the updated array.
 fn is_decided_around_columns(computation: &Computation, update: ValueId) -> Option<bool> {
     let instructions = &computation.instructions;
     let Instruction { fusion, shape, operands, .. } = &instructions[update];
@@ -179,7 +182,8 @@ fn is_decided_around_columns(computation: &Computation, update: ValueId) -> Opti
     (columns + 1 == all.len() && !is_cut(columns)).then(|| is_cut(around))
 }
 
-/// Instructions that compute an element of a value, reads among them, if a row is added that is the same for all rows.
+/// Number of instructions that compute an element of a value, reads included, if it adds the row that is the same for
+/// all rows.
 fn instructions_that_add(computation: &Computation, (fusion, id): (Fusion, ValueId), row: ValueId) -> Option<usize> {
     let instructions = &computation.instructions;
     let (mut seen, mut left, mut count, mut adds) = (HashSet::from([id]), vec![id], 0, false);
@@ -224,7 +228,7 @@ fn is_same_for_all_rows(computation: &Computation, fusion: Fusion, product: Valu
         })
 }
 
-/// The extents of more than one element that a value has where it is spread over more.
+/// The extents above 1 of a value, after the copies and reshapes that follow it.
 pub fn extents_spread(computation: &Computation, fusion: Fusion, id: ValueId) -> Vec<usize> {
     let instructions = &computation.instructions;
     let mut as_they_are = readers(computation, fusion, id)
@@ -233,7 +237,7 @@ pub fn extents_spread(computation: &Computation, fusion: Fusion, id: ValueId) ->
     shape.dims().iter().copied().filter(|extent| *extent > 1).collect()
 }
 
-/// Whether a product is added to an array of more elements, with nothing but what `passes` between.
+/// Whether a product is added to an array of more elements, through operations that `passes` admits.
 pub fn is_added_to_more(
     computation: &Computation,
     fusion: Fusion,
@@ -249,7 +253,7 @@ pub fn is_added_to_more(
     })
 }
 
-/// The first that reads a value, the first that reads that, and so on within the fusion.
+/// The first user of a value, the first user of that, and so on within the fusion.
 pub fn readers(computation: &Computation, fusion: Fusion, id: ValueId) -> impl Iterator<Item = ValueId> {
     let instructions = &computation.instructions;
     let reader_of = move |id: ValueId| {
@@ -259,7 +263,7 @@ pub fn readers(computation: &Computation, fusion: Fusion, id: ValueId) -> impl I
     std::iter::successors(reader_of(id), move |id| reader_of(*id))
 }
 
-/// For each value of a computation, whether its innermost dim is that of all that its fusion makes of it.
+/// For each value of a computation, whether its innermost dim is that of all values that its fusion computes from it.
 pub fn stand_in_the_innermost_loop(computation: &Computation) -> Vec<bool> {
     let instructions = &computation.instructions;
     let mut inside = vec![true; instructions.len()];
@@ -276,7 +280,7 @@ pub fn stand_in_the_innermost_loop(computation: &Computation) -> Vec<bool> {
     inside
 }
 
-/// For each value of a computation, the sum over its innermost dim of which it is part of the terms.
+/// For each value of a computation, the sum over its innermost dim of whose terms it is part.
 fn sums_along(computation: &Computation) -> Vec<Option<ValueId>> {
     let instructions = &computation.instructions;
     let mut along = vec![None; instructions.len()];

@@ -3,9 +3,10 @@
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, ValueId};
 use crate::tensor::DType;
 
-/// For each value of a computation, whether it rounds f32 to bf16 for nobody but a conversion back to f32 in the same custom
-/// fusion, and the library that XLA:CPU leaves such fusions to keeps the value as it is (FACTS 10.3). `uses` is how often each
-/// value is read, the root once more; `sums` says whether a region adds.
+/// For each value of a computation, whether a library keeps it in f32 although the program rounds it to bf16 (FACTS
+/// 10.3). The only user of such a value is a conversion back to f32 in the same custom fusion, and XLA:CPU leaves such
+/// fusions to the library. `uses` counts the reads of each value, and one more for the root; `sums` says whether a
+/// region adds.
 pub fn find_kept_wide(computation: &Computation, uses: &[usize], sums: impl Fn(ComputationId) -> bool) -> Vec<bool> {
     let instructions = &computation.instructions;
     let users = computation.users();
@@ -32,8 +33,9 @@ pub fn find_kept_wide(computation: &Computation, uses: &[usize], sums: impl Fn(C
     kept
 }
 
-/// Whether YNNPACK has, for each reader of a conversion from bf16, a kernel that converts: it gives that the conversion's operand to
-/// read, and that one's operand in turn (`rewrite_reduce_convert`, `rewrite_binary_convert`), whatever is lost between the two.
+/// Whether YNNPACK has a converting kernel for each user of a conversion from bf16. It passes the kernel the
+/// conversion's operand, and then the operand of that one in turn (`rewrite_reduce_convert`, `rewrite_binary_convert`),
+/// whatever the rounding between the two loses.
 fn joins_readers(
     computation: &Computation,
     users: &[Vec<ValueId>],

@@ -7,18 +7,19 @@ use crate::ir::{Class, Computation, Fusion, Op, ValueId};
 use super::codegen::Codegen;
 use super::complex_parts::ComplexParts;
 
-/// How the code of a fusion is put together.
+/// The partition of a fusion's code into functions.
 #[derive(Clone)]
 pub struct Functions {
-    /// For each value, whether it is emitted in its own place: neither called nor computed with its readers.
+    /// For each value, whether it is a function of its own, which its users call.
     called: Vec<bool>,
-    /// The concatenate that is taken apart: a loop for each of its operands, in which what reads it is computed.
+    /// The concatenate that is split into its operands. Each operand has a loop, in which the users of the concatenate
+    /// are computed.
     hero: Option<ValueId>,
     /// Whether values are emitted one by one, each after its operands.
     tiled: bool,
 }
 
-/// A step from a value's elements to those of an operand that stand elsewhere.
+/// A step from a value's elements to those of an operand at other positions.
 #[derive(Clone, PartialEq)]
 struct Move<'c> {
     op: &'c Op,
@@ -26,8 +27,8 @@ struct Move<'c> {
     dims: &'c [usize],
 }
 
-/// Goes one step on, to an operand of these dims. Reshapes that follow each other are one, and none where they lead back to the same
-/// dims (`IndexingMap::Simplify`).
+/// Appends a step to an operand of these dims. Consecutive reshapes are one step, and none if they lead back to the
+/// same dims (`IndexingMap::Simplify`).
 fn extend<'c>(way: &mut Vec<Move<'c>>, next: Option<Move<'c>>, to: &[usize]) {
     let Some(next) = next else { return };
     let reshaped = way.last().filter(|last| *last.op == Op::Reshape && *next.op == Op::Reshape);
@@ -57,10 +58,10 @@ pub fn has_functions(fusion: Option<Fusion>, codegen: &Codegen) -> bool {
 }
 
 impl Functions {
-    /// Of a fusion of which `results` are read outside, after `emitters::PartitionedComputation` and
-    /// `cpu::EmitFusionKernel` of XLA: a value that is read at several places (in several functions, or along several ways
-    /// through operations that move elements) is a function of its own. Ways count as different where their operations do,
-    /// even if they lead to the same elements.
+    /// The functions of a fusion whose `results` are read outside, after `emitters::PartitionedComputation` and
+    /// `cpu::EmitFusionKernel` of XLA. A value that is read at several places is a function of its own: in several
+    /// functions, or along several ways through operations that move elements. Ways are different if their operations
+    /// are, even if they lead to the same elements.
     pub fn new(
         computation: &Computation,
         fusion: Option<Fusion>,
@@ -114,21 +115,21 @@ impl Functions {
         Functions { called, hero, tiled }
     }
 
-    /// The concatenate that is taken apart.
+    /// The concatenate that is split into its operands.
     pub fn hero(&self) -> Option<ValueId> {
         self.hero
     }
 
-    /// What reads the hero is one function, of which no part is called.
+    /// Goes on to the users of the hero: they are one function, no part of which is called.
     pub fn enter_epilogue(&mut self) {
         self.called.fill(false);
     }
 
-    /// The values that are emitted before `root`, in that order: those of its own function that are reached through
-    /// elementwise operations alone, the farthest first (`SubgraphConverter::EmitElementwiseInstruction`). What another
-    /// function computes is called where it is read, a factor as a whole. Complex numbers, each a real and an imaginary part, are
-    /// values as any other: `factors` gives those of the product of which a value is a part, `numbers_in` says of which others a
-    /// number is made.
+    /// The values that are emitted before `root`, in that order: those of its own function that it reaches through
+    /// elementwise operations alone, the farthest first (`SubgraphConverter::EmitElementwiseInstruction`). The user of
+    /// another function's value calls that function, and calls it for both parts of a complex factor. A complex number,
+    /// a real and an imaginary part, is a value like any other: `factors` gives the factors of the product of which a
+    /// value is a part, `numbers_in` the operands of a number.
     pub fn before(
         &self,
         computation: &Computation,
@@ -173,26 +174,26 @@ impl Functions {
         found.into_iter().skip(1).rev().flat_map(parts).chain(called.flatten()).collect()
     }
 
-    /// Whether a value is what another function gives.
+    /// Whether a value is the result of another function.
     pub fn calls(&self, id: ValueId) -> bool {
         self.called[id]
     }
 
-    /// Whether a complex number is what another function gives.
+    /// Whether a complex number is the result of another function.
     fn is_called(&self, number: [ValueId; 2]) -> bool {
         number.iter().any(|part| self.calls(*part))
     }
 }
 
-/// What is emitted at once.
+/// A unit of emission.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Emitted {
     Real(ValueId),
     Complex([ValueId; 2]),
 }
 
-/// The one concatenate that a fusion's only result is reached from through elementwise operations and bitcasts, if nothing else
-/// reads it (`FindHero` in `codegen/ir_emission_utils.cc`).
+/// The one concatenate that elementwise operations and bitcasts lead to from a fusion's only result, if it has no other
+/// users (`FindHero` in `codegen/ir_emission_utils.cc`).
 pub fn hero(computation: &Computation, fusion: Option<Fusion>, results: &[ValueId]) -> Option<ValueId> {
     let &[root] = results else { return None };
     let instructions = &computation.instructions;

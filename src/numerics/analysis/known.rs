@@ -1,9 +1,9 @@
-//! What a compiler knows of a value without its operands: a number that it is everywhere, another value that it is the opposite of
-//! or leaves as it is.
+//! A compiler's knowledge of a value: the constant that it equals everywhere, or the operand that it negates or leaves
+//! unchanged.
 
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 
-/// The number that a value of a fusion is at all places, where a compiler knows it.
+/// The constant that all elements of a value of a fusion equal, if a compiler knows it.
 pub fn known_number(computation: &Computation, mut id: ValueId, fusion: Option<Fusion>) -> Option<f32> {
     let is_inside = computation.instructions[id].fusion == fusion;
     while let Op::Broadcast { .. } | Op::Reshape | Op::Copy = computation.instructions[id].op {
@@ -15,7 +15,7 @@ pub fn known_number(computation: &Computation, mut id: ValueId, fusion: Option<F
     }
 }
 
-/// What a value negates. LLVM sees no product in one by -1.
+/// The operand that a value negates. LLVM treats a product with -1 as a negation.
 pub fn negated_by(computation: &Computation, id: ValueId) -> Option<ValueId> {
     let Instruction { op, operands, fusion, .. } = &computation.instructions[id];
     match (op, &operands[..]) {
@@ -28,7 +28,8 @@ pub fn negated_by(computation: &Computation, id: ValueId) -> Option<ValueId> {
     }
 }
 
-/// The same, also of sums and products of such numbers, which parts of complex numbers often are.
+/// The same as [`known_number`], also for sums, differences and products of such constants, which parts of complex
+/// numbers often are.
 pub fn computed_number(computation: &Computation, id: ValueId, fusion: Option<Fusion>) -> Option<f32> {
     let instruction = &computation.instructions[id];
     let number = |id: ValueId| computed_number(computation, id, fusion);
@@ -46,8 +47,8 @@ pub fn computed_number(computation: &Computation, id: ValueId, fusion: Option<Fu
     }
 }
 
-/// The operand that an operation leaves as it is: LLVM leaves out a product with 1, the subtraction of 0, and the addition of 0 to
-/// what is no -0, being such a sum already.
+/// The operand that an operation leaves unchanged. LLVM drops a product with 1, the subtraction of 0, and the addition
+/// of 0 to a value that is not -0 because it is such a sum already.
 pub fn left_as_it_is(computation: &Computation, id: ValueId, fusion: Option<Fusion>) -> Option<ValueId> {
     let Instruction { op, operands, .. } = &computation.instructions[id];
     let (Op::Binary(binary), &[left, right]) = (op, &operands[..]) else { return None };

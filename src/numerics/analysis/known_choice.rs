@@ -1,4 +1,5 @@
-//! Choices that are none in the code that LLVM makes: their predicates are known, or are the same in the whole innermost loop.
+//! Selects that LLVM removes from the code: their predicates are known at compile time, or invariant in the innermost
+//! loop.
 
 use std::collections::HashMap;
 
@@ -11,19 +12,19 @@ use super::sum_term::RUN;
 use super::unroll::is_small;
 use super::ways::element_read;
 
-/// The most iterations that LLVM peels off a loop for what is known behind them (`unroll-peel-max-count`).
+/// The most iterations that LLVM peels off a loop so that a predicate is known behind them (`unroll-peel-max-count`).
 const PEELED: usize = 7;
 
-/// What a loop may be long together with what is peeled off.
+/// Limit on the instructions of a loop together with its peeled iterations.
 const LARGEST: usize = 300;
 
 /// Columns of the longest loop that is unrolled in whole registers (measured).
 const UNROLLED_IN_REGISTERS: usize = 160;
 
-/// For each column whether the predicate of a choice decides nothing there, and the choice is none: it is the same in the whole
-/// innermost loop, which goes along this dim and LLVM then has twice (`SimpleLoopUnswitch`); its values are known from those of the
-/// index, in all iterations or behind a few that are peeled off; or the loop is unrolled, one element after the other or in registers,
-/// and it is known in the element, or the same in the register.
+/// For each column, whether LLVM removes the select there. There are three cases. The predicate is invariant in the
+/// innermost loop, which runs along this dim, and LLVM duplicates that loop (`SimpleLoopUnswitch`). Or the range of the
+/// index determines the predicate, in all iterations or behind a few that are peeled off. Or the loop is unrolled, by
+/// elements or by registers, and the predicate is known for the element or the same throughout the register.
 pub fn known_columns(computation: &Computation, choice: &Instruction, innermost: usize) -> Vec<bool> {
     let (predicate, Some(fusion)) = (choice.operands[0], choice.fusion) else { return Vec::new() };
     let columns = choice.shape.dims()[innermost];
@@ -56,9 +57,9 @@ pub fn known_columns(computation: &Computation, choice: &Instruction, innermost:
     (0..columns).map(is_known).collect()
 }
 
-/// For each element of a sum whether a choice is known there, to which the values of `path` lead one after the other; `None` where
-/// what lies between is not followed, and where rows are stored as one run of memory: LLVM adds two columns at once then
-/// (`VectorCombine`), unless a function stands between.
+/// For each element of a sum, whether the predicate of the select on `path` is known there. `None` if a value on the
+/// path is not followed. `None`, too, if rows are stored as one run of memory: LLVM then adds two columns at once
+/// (`VectorCombine`), unless a function is computed between the sum and the store.
 pub fn known_elements(
     computation: &Computation,
     (sum, path): (ValueId, &[ValueId]),
@@ -79,7 +80,7 @@ pub fn known_elements(
     (0..instructions[sum].shape.elements()).map(is_known).collect()
 }
 
-/// Operations and reads for each element of a fusion.
+/// The number of operations and memory accesses for each element of a fusion.
 pub fn instructions(computation: &Computation, fusion: Fusion) -> usize {
     let instructions = &computation.instructions;
     let inside = || instructions.iter().filter(|instruction| instruction.fusion == Some(fusion));
@@ -101,7 +102,7 @@ pub fn instructions(computation: &Computation, fusion: Fusion) -> usize {
         + inside().filter(|instruction| computes(&instruction.op) && instruction.shape.elements() > 1).count()
 }
 
-/// Whether a value is the same along a dim of it, as far as its fusion says.
+/// Whether a value is invariant along one of its dims, as far as its fusion shows.
 fn is_same_inside(computation: &Computation, id: ValueId, dim: usize) -> bool {
     let Instruction { op, shape, operands, .. } = &computation.instructions[id];
     match op {
@@ -120,19 +121,20 @@ fn is_same_inside(computation: &Computation, id: ValueId, dim: usize) -> bool {
     }
 }
 
-/// Ends of what integers and predicates of a fusion may be.
+/// Ranges of the integers and predicates of a fusion, and of floats that are whole numbers.
 struct Values<'c> {
     computation: &'c Computation,
     fusion: Fusion,
     /// The first and the last index along the innermost dim.
     span: [i64; 2],
-    /// Whether it is known where other indices end: of registers they are not.
+    /// Whether the ranges of the other indices are known. For a register they are not.
     others: bool,
     found: HashMap<(ValueId, Option<usize>), Option<[i64; 2]>>,
 }
 
 impl Values<'_> {
-    /// The least and the most that a value is, of which this dim is the innermost one of the loop; `None` where that is not known.
+    /// The least and the greatest number of a value whose dim `dim` is that of the innermost loop; `None` if they are
+    /// not known.
     fn of(&mut self, id: ValueId, dim: Option<usize>) -> Option<[i64; 2]> {
         if let Some(found) = self.found.get(&(id, dim)) {
             return *found;
@@ -196,7 +198,7 @@ impl Values<'_> {
         }
     }
 
-    /// Whether numbers between these do not wrap.
+    /// Whether no number of this range wraps in the value's type.
     fn fit(&self, id: ValueId, [low, high]: [i64; 2]) -> bool {
         let (least, most) = match self.computation.instructions[id].shape.dtype() {
             Some(DType::Pred) => (0, 1),
@@ -213,7 +215,7 @@ impl Values<'_> {
 /// More than any index times a number.
 const WIDE: i64 = 1 << 52;
 
-/// Up to which all whole numbers are f32.
+/// The number up to which all whole numbers are f32.
 const WHOLE: i64 = 1 << 24;
 
 /// The dim before a reshape that changes dims of one element alone.
@@ -225,7 +227,7 @@ fn dim_before(from: &[usize], to: &[usize], dim: usize) -> Option<usize> {
     Some(from[at].0)
 }
 
-/// The ends of what an operation makes of numbers between these.
+/// The range of an operation's results, from the ranges of its operands.
 fn joined(binary: Binary, left: [i64; 2], right: [i64; 2]) -> Option<[i64; 2]> {
     let ([a, b], [c, d]) = (left, right);
     let is_known = a == b && c == d;
@@ -252,7 +254,7 @@ fn joined(binary: Binary, left: [i64; 2], right: [i64; 2]) -> Option<[i64; 2]> {
     })
 }
 
-/// Whether numbers between these compare so: in all cases, in none, or in some.
+/// The range of a comparison of two ranges: 1 if it always holds, 0 if it never does, or both.
 fn compared(direction: Compare, [a, b]: [i64; 2], [c, d]: [i64; 2]) -> [i64; 2] {
     let (always, never) = match direction {
         Compare::Lt => (b < c, a >= d),

@@ -1,4 +1,4 @@
-//! Formats as a lattice: which numbers are among which.
+//! Formats as a lattice, ordered by the inclusion of their numbers.
 
 use std::borrow::Cow;
 
@@ -7,16 +7,16 @@ use serde::{Serialize, Serializer};
 use crate::num::{F32, FORMATS, Format};
 use crate::tensor::DType;
 
-/// A binary floating-point format that all numbers of a value belong to, by its bits. A lattice: neither of bf16 and f16
-/// is within the other, and what holds both has 8 exponent and 10 fraction bits (tf32).
+/// A binary floating-point format that all numbers of a value belong to, by its bits. Formats form a lattice: neither
+/// of bf16 and f16 is within the other, and the narrowest that holds both has 8 exponent and 10 fraction bits (tf32).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Precision {
     /// Bits of the fraction, without the hidden bit.
     pub fraction_bits: u32,
     /// Bits of the exponent field.
     pub exponent_bits: u32,
-    /// What tells formats of as many bits apart whose numbers differ: 0 for those of IEEE 754 and OCP, 1 more than the place
-    /// in [`FORMATS`] for others of eight bits, which have a bias or an end of their own.
+    /// Distinguishes formats of equal bits with different numbers: 0 for those of IEEE 754 and OCP, 1 more than the
+    /// position in [`FORMATS`] for other formats of eight bits, which have another bias or other largest numbers.
     pub variant: u8,
 }
 
@@ -61,8 +61,8 @@ impl Precision {
         self.within(wide) && self != wide
     }
 
-    /// Whether each of these numbers is one of `other`'s. Of a variant that is said where one more exponent bit leaves room
-    /// for its bias.
+    /// Whether each of these numbers is one of `other`'s. Of different variants, the other must have one more exponent
+    /// bit, which leaves room for the bias.
     pub const fn within(self, other: Precision) -> bool {
         let is_any = self.exponent_bits == 0 && self.fraction_bits == 0;
         let exponents = self.exponent_bits + if self.variant == other.variant { 0 } else { 1 };
@@ -93,7 +93,7 @@ impl Precision {
         Precision::bits(self.fraction_bits.min(other.fraction_bits), exponents(self).min(exponents(other)))
     }
 
-    /// What rounding to `target` leaves of these numbers.
+    /// The format of these numbers after they are rounded to `target`.
     pub fn round_to(self, target: Precision) -> Precision {
         if self.within(target) { self } else { target }
     }

@@ -1,5 +1,5 @@
-//! Sums of products that a library takes for dots: `rewrite_sum_to_dot` of google/XNNPACK, `ynnpack/subgraph/fusion.cc`, as it was
-//! in May 2026 (FACTS 3.11).
+//! Sums of products that a library takes for dots: `rewrite_sum_to_dot` of google/XNNPACK,
+//! `ynnpack/subgraph/fusion.cc`, as it was in May 2026 (FACTS 3.11).
 
 use std::collections::HashMap;
 
@@ -9,18 +9,19 @@ use crate::tensor::DType;
 /// The dot that a sum of products is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LibraryDot {
-    /// Rows, products and columns, for each place of the dims that stay.
+    /// Numbers of rows, products and columns, for each index of the dims that stay.
     pub sizes: [usize; 3],
     /// Whether the right operand has its products innermost, beside columns.
     pub transposed: bool,
-    /// Without columns, the places of each operand's other dims.
+    /// Without columns, the number of indices of each operand's other dims.
     pub batches: [usize; 2],
 }
 
 impl LibraryDot {
-    /// The dot that the library makes of a sum over one dim of f32 products, from zero, that nobody else reads: the first dim
-    /// along which one factor stays the same, or has one element, is that of the rows, and the next of the other factor that
-    /// of the columns. `None` where there is none, and of squares. `uses` is how often each value is read.
+    /// The dot that the library makes of a sum over one dim of f32 products, from zero, if the product has no other
+    /// user. The first dim along which one factor is constant, or has one element, is that of the rows. The first other
+    /// dim along which the other factor is constant is that of the columns. `None` if there is neither, and for
+    /// squares. `uses` counts the reads of each value.
     pub fn of_sum(computation: &Computation, sum: &Instruction, uses: &[usize]) -> Option<LibraryDot> {
         let instructions = &computation.instructions;
         let (Op::Reduce { dims, .. }, &[term, init]) = (&sum.op, &sum.operands[..]) else { return None };
@@ -64,8 +65,8 @@ impl LibraryDot {
     }
 }
 
-/// A value's extents, 1 along dims where broadcasts inside of its fusion repeat it. A broadcast to a shape with dims of one element
-/// stays what it is: nothing else says those extents, so that the library keeps it as it is written.
+/// A value's extents, 1 along dims that a broadcast inside of its fusion repeats. A broadcast to a shape with dims of
+/// one element stays what it is: no other operation gives those extents, so the library keeps it.
 fn extents(
     computation: &Computation,
     fusion: Option<Fusion>,

@@ -1,4 +1,4 @@
-//! What results depend on.
+//! Liveness: the values and computations that results depend on.
 
 use crate::ir::{Computation, Program, ValueId};
 
@@ -14,7 +14,7 @@ pub fn live(computation: &Computation, roots: impl IntoIterator<Item = ValueId>)
     live
 }
 
-/// For each computation of a program, whether the entry is it or calls it, directly or through others.
+/// For each computation of a program, whether it is the entry or the entry calls it, directly or through others.
 pub fn find_live(program: &Program) -> Vec<bool> {
     let mut reached = vec![false; program.computations.len()];
     reached[program.entry] = true;

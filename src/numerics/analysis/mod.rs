@@ -1,8 +1,9 @@
-//! What is known of a program without running it, as far as several rooms ask: one answer to one question.
+//! Static analysis: everything that several rooms ask about a program without running it, one answer to one question.
 //!
-//! Nothing here computes with the numbers of a run, so both worlds may ask. [`Analysis`] gathers it: what results
-//! depend on (`liveness`), what is computed alike ([`Numbering`]), what formats values hold ([`Precision`]), and what
-//! regions compute ([`Regions`]). Single operations with a meaning of their own are recognised by `pattern`.
+//! Nothing here computes with the numbers of a run, so both worlds may ask. [`Analysis`] gathers the answers: the
+//! values that results depend on (`liveness`), the values that are computed alike ([`Numbering`]), the formats that
+//! values hold ([`Precision`]), and the functions of regions ([`Regions`]). `pattern` recognises single operations with
+//! a meaning of their own.
 
 mod address;
 mod along;
@@ -67,12 +68,12 @@ use std::sync::OnceLock;
 
 use crate::ir::{Binary, Class, Fusion, Instruction, Op, Program, Unary, ValueId};
 
-/// A program with what is known of its entry, each worked out when it is first asked for.
+/// A program with the analyses of its entry, each computed when it is first asked for.
 #[derive(Debug)]
 pub struct Analysis<'p> {
     /// The program that it is about.
     pub program: &'p Program,
-    /// What its regions compute.
+    /// The functions of its regions.
     pub regions: Regions,
     live: OnceLock<Vec<bool>>,
     users: OnceLock<Vec<Vec<ValueId>>>,
@@ -95,7 +96,7 @@ impl<'p> Analysis<'p> {
         }
     }
 
-    /// Whether a result depends on each value.
+    /// For each value, whether a result depends on it.
     pub fn live(&self) -> &[bool] {
         self.live.get_or_init(|| live(self.program.entry(), [self.program.entry().root]))
     }
@@ -105,7 +106,7 @@ impl<'p> Analysis<'p> {
         self.users.get_or_init(|| self.program.entry().users())
     }
 
-    /// The addition, subtraction or sum that alone reads a value, behind moves and negations perhaps.
+    /// The addition, subtraction or sum that is the only user of a value, through moves and negations.
     pub fn sum_of(&self, id: ValueId) -> Option<ValueId> {
         let [user] = self.users()[id][..] else { return None };
         let reader = &self.program.entry().instructions[user];
@@ -129,8 +130,8 @@ impl<'p> Analysis<'p> {
         }
     }
 
-    /// For each value whether an addition, subtraction or sum reads it, behind moves, negations and choices perhaps, and whatever
-    /// else reads it: a compiler may compute it once more for each of its readers.
+    /// For each value, whether an addition, subtraction or sum uses it, through moves, negations and selects. Its other
+    /// users do not matter: a compiler may compute the value again for each user.
     pub fn terms_of_sums(&self) -> &[bool] {
         self.added.get_or_init(|| {
             let instructions = &self.program.entry().instructions;
@@ -151,13 +152,14 @@ impl<'p> Analysis<'p> {
         })
     }
 
-    /// What each value holds.
+    /// The precision of each value.
     pub fn precisions(&self) -> &[Held] {
         self.held.get_or_init(|| precisions(self.program, &self.regions))
     }
 
-    /// For each value, the first that means the same: the same operations of the same values, up to rounding. A compiler
-    /// computes a value again in each fusion that needs it, and rounds some of the copies: the copies share a meaning.
+    /// For each value, the first one with the same meaning: the same operations on the same values, up to rounding. A
+    /// compiler computes a value again in each fusion that needs it, and rounds some of the copies. The copies share a
+    /// meaning.
     pub fn meanings(&self) -> &[ValueId] {
         let firsts = || Numbering::new(Equality::ButForRounding).program(self.program, &self.regions).firsts();
         self.meanings.get_or_init(firsts)

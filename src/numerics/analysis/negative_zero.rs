@@ -1,10 +1,10 @@
-//! What LLVM knows of a value's sign.
+//! LLVM's knowledge of a value's sign.
 
 use crate::ir::{Binary, Computation, Op, Unary, ValueId};
 
 use super::codegen::Codegen;
 
-/// Whether LLVM sees that a value is no -0 (`computeKnownFPClass`): so it leaves out adding a zero.
+/// Whether LLVM proves that a value is not -0 (`computeKnownFPClass`), and therefore drops the addition of a zero.
 pub fn is_no_negative_zero(computation: &Computation, id: ValueId, codegen: &Codegen) -> bool {
     let instruction = &computation.instructions[id];
     let operands = &instruction.operands;
@@ -22,7 +22,7 @@ pub fn is_no_negative_zero(computation: &Computation, id: ValueId, codegen: &Cod
     }
 }
 
-/// Whether LLVM sees that a value's sign bit is clear.
+/// Whether LLVM proves that a value's sign bit is clear.
 fn has_no_sign(computation: &Computation, id: ValueId) -> bool {
     let instruction = &computation.instructions[id];
     let operands = &instruction.operands;

@@ -1,4 +1,4 @@
-//! Value numbering: what is computed alike has one number.
+//! Value numbering: values that are computed alike have one number.
 
 use std::collections::HashMap;
 
@@ -8,22 +8,22 @@ use crate::tensor::{DType, Tensor};
 
 use super::region::Regions;
 
-/// What counts as the same.
+/// The notion of equal values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Equality {
     /// The same operations of the same values. Constants count by their bits: +0 and -0 are two values.
     Bits,
     /// As `Bits`, and compiled alike: in fusions of one number, with K cut at the same places.
     Compiled,
-    /// The same up to rounding: all float types are one, what only rounds or copies is its operand, constants are the
-    /// same where bf16 cannot tell them apart, and operations stand in one form ([`Numbering::normal`]).
+    /// The same up to rounding. All float types are one, an operation that only rounds or copies equals its operand,
+    /// constants are equal if bf16 cannot tell them apart, and operations have a normal form ([`Numbering::normal`]).
     ButForRounding,
 }
 
 /// The number of a value in its [`Numbering`].
 pub type Number = usize;
 
-/// What an operation is looked up by; operations that agree in it are compared whole.
+/// Key of an operation. Operations with equal keys are compared whole.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     opcode: &'static str,
@@ -31,13 +31,13 @@ struct Key {
     /// The results of the regions that it calls.
     called: Vec<Number>,
     shape: Shape,
-    /// What a compiler made of it, where that counts.
+    /// Fusion and cut of K, under [`Equality::Compiled`].
     compiled: (Option<Fusion>, Option<usize>),
     /// The numbers that a constant of equal bits stands for, where these are not its own.
     turns: Option<Turns>,
 }
 
-/// The numbers of all that some programs compute.
+/// The numbers of all values that some programs compute.
 #[derive(Debug)]
 pub struct Numbering {
     equality: Equality,
@@ -60,7 +60,7 @@ impl Numbers {
         op.callees().map(|region| self.regions[region]).collect()
     }
 
-    /// Of each value, the first with its number.
+    /// For each value, the first with its number.
     pub fn firsts(&self) -> Vec<usize> {
         let mut first: HashMap<Number, usize> = HashMap::new();
         self.values.iter().enumerate().map(|(id, number)| *first.entry(*number).or_insert(id)).collect()
@@ -126,7 +126,7 @@ impl Numbering {
         number
     }
 
-    /// Whether two operations in their one form are the same, but for regions and operands.
+    /// Whether two operations in normal form are the same, apart from regions and operands.
     pub fn same_operation(&self, one: &Op, other: &Op) -> bool {
         is_same(self.equality, one, other)
     }
@@ -136,7 +136,7 @@ impl Numbering {
         self.class(one) == self.class(other)
     }
 
-    /// A shape in the place of all that are the same.
+    /// The representative of all shapes that are the same.
     fn class(&self, shape: &Shape) -> Shape {
         match (self.equality, shape) {
             (Equality::Bits | Equality::Compiled, shape) => shape.clone(),
@@ -161,9 +161,9 @@ impl Numbering {
             }
     }
 
-    /// An operation and its operands in their one form, regions apart. But for rounding, `a > b` is `b < a`, the operands
-    /// of what commutes are sorted, the precision of a dot is no matter, and neither is whether a sort is stable if its
-    /// comparator leaves no ties.
+    /// The normal form of an operation and its operands, regions apart. Under [`Equality::ButForRounding`], `a > b` is
+    /// `b < a`, and the operands of commutative operations are sorted. The precision of a dot is ignored, and so is the
+    /// stability of a sort whose comparator leaves no ties.
     pub fn normal(&self, op: &Op, mut operands: Vec<Number>, regions: &Regions) -> (Op, Vec<Number>) {
         let mut normal = op.clone();
         normal.callees_mut().for_each(|region| *region = 0);
@@ -217,15 +217,16 @@ pub fn fingerprint(tensor: &Tensor) -> u64 {
     (0..tensor.len()).fold(0xcbf2_9ce4_8422_2325, |hash, i| (hash ^ element(i)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// Whether two programs give the same bits for the same arguments, because they compute their results alike; what no
-/// result depends on is no matter.
+/// Whether two programs give the same bits for the same arguments, because they compute their results alike. Values
+/// that no result depends on are ignored.
 pub fn same_results(one: &Program, other: &Program) -> bool {
     let mut numbering = Numbering::new(Equality::Bits);
     let [left, right] = [one, other].map(|program| signature(program, &mut numbering));
     left == right
 }
 
-/// What two programs agree in exactly if [`same_results`]: the shapes of the parameters and the numbers of the results.
+/// The shapes of a program's parameters and the numbers of its results. Two programs have equal signatures exactly if
+/// [`same_results`].
 pub fn signature(program: &Program, numbering: &mut Numbering) -> (Vec<Shape>, Vec<Number>) {
     let numbers = numbering.program(program, &Regions::new(program));
     let parameters = program.entry().parameter_shapes().into_iter().cloned().collect();

@@ -11,7 +11,7 @@ pub struct Cumulative {
     pub reversed: bool,
 }
 
-/// Whether a value is one for many: a constant, or a broadcast, behind what moves or converts it.
+/// Whether a value is one number for many elements: a constant or a broadcast, through moves and conversions.
 pub fn is_spread(computation: &Computation, id: ValueId) -> bool {
     let instruction = &computation.instructions[id];
     match instruction.op {
@@ -26,7 +26,8 @@ pub fn is_cumulative(window: &Window, dims: &[usize]) -> Option<usize> {
     cumulative(window, dims).filter(|c| !c.reversed).map(|c| c.dim)
 }
 
-/// How a window is cumulative, in either direction (window n, low or high padding n - 1), if it is.
+/// The dim and direction in which a window is cumulative (window n, low or high padding n - 1); `None` for other
+/// windows.
 pub fn cumulative(window: &Window, dims: &[usize]) -> Option<Cumulative> {
     let trivial = |d: usize| {
         let w = window.0[d];
@@ -54,7 +55,7 @@ pub struct PlainMatmul {
     pub sizes: [usize; 3],
 }
 
-/// The value as a plain matmul of parameters, if it is one.
+/// The value as a plain matmul of parameters; `None` for other values.
 pub fn plain_matmul(computation: &Computation, value: ValueId) -> Option<PlainMatmul> {
     let dot = &computation.instructions[value];
     let (Op::Dot { dims, .. }, [lhs, rhs]) = (&dot.op, dot.operands.as_slice()) else { return None };

@@ -1,8 +1,8 @@
-//! Effective precision: which numbers a value can hold, whatever type it is declared in.
+//! Effective precision: the numbers that a value can hold, whatever its declared type.
 //!
-//! A forward analysis over a lattice. A conversion or `reduce-precision` leaves a value in the narrower of the two formats;
-//! operations that move, pick, compare, scale by a power of two or add nothing pass on the formats of their operands;
-//! whatever computes fills its declared type.
+//! A forward analysis over a lattice. A conversion or `reduce-precision` leaves a value in the narrower of the two
+//! formats. Operations that move, pick, compare, scale by a power of two or add zero pass on the formats of their
+//! operands. All other operations fill their declared type.
 
 use crate::ir::{Binary, Computation, Instruction, Op, Program, Shape, Unary, ValueId};
 use crate::num::F32;
@@ -11,23 +11,23 @@ use crate::tensor::{DType, Tensor};
 use super::lattice::Precision;
 use super::region::Regions;
 
-/// What one value holds.
+/// The precision of one value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Held {
-    /// One for each array of the value; none for integers and predicates.
+    /// The format of each array of the value; `None` for integers and predicates.
     pub elements: Vec<Option<Precision>>,
     /// Whether the operation rounds its result to its declared type, because it computes numbers that no operand has.
     pub computes: bool,
 }
 
 impl Held {
-    /// What the value's first array holds.
+    /// The format of the value's first array.
     pub fn first(&self) -> Option<Precision> {
         self.elements.first().copied().flatten()
     }
 }
 
-/// What each value of the entry holds.
+/// The precision of each value of the entry.
 pub fn precisions(program: &Program, regions: &Regions) -> Vec<Held> {
     let mut all: Vec<Held> = Vec::with_capacity(program.entry().instructions.len());
     for instruction in &program.entry().instructions {
@@ -49,14 +49,15 @@ pub fn target(instruction: &Instruction, operand: Option<Precision>) -> Option<P
     }
 }
 
-/// What every float that a region takes or makes can hold, which is what a reduction by it accumulates in.
+/// The widest format within those of all floats that a region takes or computes: the accumulator's format in a
+/// reduction by it.
 pub fn steps_hold(region: &Computation) -> Option<Precision> {
     let steps =
         region.instructions.iter().filter_map(|step| target(step, Some(Precision::ANY)).or(precision_of(&step.shape)));
     steps.reduce(Precision::meet)
 }
 
-/// What a region rounds its result to, the last thing it does; `None` if that is no rounding.
+/// The format to which the last operations of a region round its result; `None` if the last one is no rounding.
 pub fn rounds_to(region: &Computation) -> Option<Precision> {
     let mut at = region.root;
     let mut narrowest: Option<Precision> = None;
@@ -67,8 +68,8 @@ pub fn rounds_to(region: &Computation) -> Option<Precision> {
     narrowest
 }
 
-/// What a dot or a reduction accumulates in, as far as the program says it; `None` for what adds up nothing. Matrix units
-/// add in f32 at least, whatever they give (FACTS 2).
+/// The format of the accumulator of a dot or a reduction, as far as the program gives it; `None` for operations that do
+/// not accumulate. Matrix units accumulate in f32 at least, whatever the type of their results (FACTS 2).
 pub fn accumulates_in(program: &Program, regions: &Regions, instruction: &Instruction) -> Option<Precision> {
     match instruction.op {
         Op::Dot { .. } => Some(precision_of(&instruction.shape)?.join(Precision::of(&F32))),
@@ -209,19 +210,19 @@ fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before
     }
 }
 
-/// What is multiplied or divided by a power of two, if that is what the operation does: no bit of the fraction changes
-/// then, but for results below the smallest normal number.
+/// The operand that an operation multiplies or divides by a power of two; `None` for other operations. No bit of the
+/// fraction changes, but for results below the smallest normal number.
 fn scaled(program: &Program, instruction: &Instruction, binary: Binary) -> Option<ValueId> {
     let is_power_of_two = |v: f64| v.is_normal() && v.to_bits() << 12 == 0;
     other_operand(program, instruction, binary == Binary::Multiply, is_power_of_two)
 }
 
-/// What zero is added to or subtracted from, if that is what the operation does.
+/// The operand to which an operation adds zero, or from which it subtracts zero; `None` for other operations.
 fn unchanged(program: &Program, instruction: &Instruction, binary: Binary) -> Option<ValueId> {
     other_operand(program, instruction, binary == Binary::Add, |v| v == 0.0)
 }
 
-/// The operand beside one that is all such numbers: the first, or the second as well where the operation commutes.
+/// The operand beside a constant of such numbers: the first, or the second as well if the operation commutes.
 fn other_operand(
     program: &Program,
     instruction: &Instruction,
@@ -235,7 +236,7 @@ fn other_operand(
     (commutes && is_all(program, a, &number)).then_some(b)
 }
 
-/// Whether a value is a constant, widened or broadcast maybe, of such numbers.
+/// Whether a value is a constant of such numbers, perhaps converted or broadcast.
 fn is_all(program: &Program, mut id: ValueId, number: impl Fn(f64) -> bool) -> bool {
     loop {
         let instruction = &program.entry().instructions[id];

@@ -1,11 +1,12 @@
-//! What a reduction reads and nobody else: elementwise operations that a compiler computes inside its loop.
+//! Producers of a reduction's array that have no other user: elementwise operations that a compiler computes inside the
+//! reduction's loop.
 
 use crate::ir::{Computation, Instruction, Op, ValueId};
 
-/// For each reduction of one array, the elementwise operations on its way from other values that only the reduction reads, in
-/// order, so that their results need never stand in memory as a whole; empty for everything else. `uses` is how often each value
-/// is read, the root once more; `rounded` tells of each value whether it is an array of its own type, not a product that is
-/// rounded later.
+/// For each reduction of one array, the elementwise producers of that array that have no other user, in order. Their
+/// results need never be in memory as a whole. The list is empty for every other operation. `uses` counts the reads of
+/// each value, and one more for the root. `rounded` says whether a value is rounded to its own type, and is not a
+/// product that is rounded later.
 pub fn find_producers(
     computation: &Computation,
     uses: &[usize],
@@ -31,7 +32,7 @@ pub fn find_producers(
     instructions.iter().map(of_reduction).collect()
 }
 
-/// Whether each element of the result is made of the elements at its own place, in row-major order.
+/// Whether each element of the result depends only on the operands' elements at its own position, in row-major order.
 fn is_elementwise(op: &Op) -> bool {
     matches!(
         op,

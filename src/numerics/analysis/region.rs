@@ -1,5 +1,5 @@
-//! What the regions of reductions and sorts compute, so that nothing interprets them element by element. A region is
-//! known by its expression, whatever its names and order.
+//! The functions of the regions of reductions and sorts, so that nothing interprets them element by element. A region
+//! is recognised by its expression, whatever its names and order.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ pub enum Reducer {
 }
 
 impl Reducer {
-    /// Whether it gives back one of the numbers that it is given.
+    /// Whether its result is one of its arguments.
     pub const fn picks(self) -> bool {
         match self {
             Reducer::Binary(binary) => matches!(binary, Binary::Maximum | Binary::Minimum),
@@ -34,7 +34,7 @@ impl Reducer {
 /// A sort comparator over one key; the other operands are carried along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Comparator {
-    /// Which of the sorted operands is the key.
+    /// Number of the sorted operand that is the key.
     pub key: usize,
     /// Whether the larger key goes first.
     pub descending: bool,
@@ -43,11 +43,12 @@ pub struct Comparator {
     pub order: CompareOrder,
     /// Whether -0 counts as +0 and every NaN as one (`jnp.sort`).
     pub canonical: bool,
-    /// The operand whose lower value goes first where keys are equal, as the TPU compiler makes a sort stable (FACTS 9).
+    /// The operand whose lower value goes first where keys are equal, as the TPU compiler makes a sort stable (FACTS
+    /// 9).
     pub ties: Option<usize>,
 }
 
-/// Which conversions between float types a region is read without.
+/// Conversions between float types that are left out when a region is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Conversions {
     /// Those that widen: they change no value and no order.
@@ -87,7 +88,7 @@ impl Regions {
         }]
     }
 
-    /// What a reducing region computes, if it is one of the known ones.
+    /// The reducer of a region; `None` if it is not a known one.
     pub fn reducer(&self, region: ComputationId) -> Option<Reducer> {
         self.known(region, Conversions::Widening).reducer
     }
@@ -97,12 +98,12 @@ impl Regions {
         self.known(region, Conversions::All).reducer
     }
 
-    /// Whether a reducer gives back one of the numbers that it is given, rounded perhaps.
+    /// Whether a reducer's result is one of its arguments, perhaps rounded.
     pub fn picks(&self, region: ComputationId) -> bool {
         self.reducer_but_for_rounding(region).is_some_and(Reducer::picks)
     }
 
-    /// What a sort's region orders by, if it is one of the known comparators.
+    /// The comparator of a sort's region; `None` if it is not a known one.
     pub fn comparator(&self, region: ComputationId) -> Option<Comparator> {
         self.known(region, Conversions::Widening).comparator
     }
@@ -130,7 +131,7 @@ impl Known {
 /// Number of a term in its [`Terms`].
 type TermId = usize;
 
-/// What a term does with its operands.
+/// The operation of a term.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Head {
     Parameter(usize),
@@ -239,7 +240,7 @@ impl Terms {
         })
     }
 
-    /// The comparator over so many operands that a term is.
+    /// The comparator over so many operands that a term computes; `None` for other terms.
     fn comparator(&mut self, root: TermId, operands: usize) -> Option<Comparator> {
         if let (Head::Select, [tied, earlier, first]) = (&self.list[root].0, self.list[root].1.as_slice()) {
             // Where neither key goes first, the lower of another operand does.
@@ -300,7 +301,7 @@ impl Terms {
         self.select(is_nan, nan, number)
     }
 
-    /// A float's bits as an integer that orders as the float does: what compilers make of TOTALORDER.
+    /// A float's bits as an integer of the same order, the form that compilers give TOTALORDER.
     fn ordered_bits(&mut self, float: TermId, dtype: DType) -> TermId {
         let integer = self.term(Head::BitcastConvert(Some(dtype)), vec![float]);
         let [zero, mask] = [0, (1 << (dtype.bits() - 1)) - 1].map(|number| self.term(Head::Integer(number), vec![]));
@@ -314,7 +315,7 @@ fn canonical_bits(value: f64) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() }
 }
 
-/// What an instruction does with its operands, which are terms of their own.
+/// The operation of an instruction, whose operands are terms of their own.
 fn head(op: &Op, instruction: &Instruction, id: usize) -> Head {
     match op {
         Op::Parameter(number) => Head::Parameter(*number),
@@ -352,7 +353,8 @@ mod tests {
         text.parse::<ProgramSpec>().unwrap().build(64, 2).unwrap()
     }
 
-    /// Every region that a built-in program or one of its loops makes is recognised: none is interpreted element by element.
+    /// Every region that a built-in program or one of its loops makes is recognised: none is interpreted element by
+    /// element.
     #[test]
     fn regions_of_built_in_programs_are_known() {
         for built_in in PROGRAMS {

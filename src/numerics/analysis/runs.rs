@@ -1,8 +1,10 @@
-//! Rows side by side whose few columns are read as runs of memory: what LLVM computes of whole runs before it parts their columns.
+//! Rows side by side whose few columns are read as runs of memory: the operations that LLVM computes on whole runs
+//! before it splits them into columns.
 //!
-//! InstCombine makes of an operation with two columns of runs the columns of one operation with the runs (`foldVectorBinop`), where one
-//! of both is read by nobody else; numbers, rows and columns that are the same in all rows keep it from that. A product of runs stands
-//! behind a shuffle from a sum with anything else, and is rounded.
+//! InstCombine replaces an operation on two columns of runs by a column of one operation on the runs
+//! (`foldVectorBinop`), if one of its operands has no other user. Constants, and rows and columns that are the same in
+//! all rows, prevent that. A shuffle separates a product of runs from its sum with any other value, so the product is
+//! rounded.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -15,14 +17,14 @@ use super::kernel_functions::{has_functions, is_tiled, results_of};
 use super::known_choice::instructions;
 use super::unroll::is_small;
 
-/// Columns that are read as one run of memory (eight is the largest factor of an interleaved access) and keep their shuffles where
-/// instructions are selected, which may move those of fewer.
+/// Numbers of columns that are read as one run of memory (eight is the largest factor of an interleaved access) and
+/// keep their shuffles in instruction selection, which may move those of fewer columns.
 const COLUMNS: RangeInclusive<usize> = 5..=8;
 
-/// What a value is where columns are unrolled and rows stand side by side.
+/// The kind of a value in a loop that unrolls columns and has rows side by side.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
-    /// A column of a run, or of what is computed of runs alone.
+    /// A column of a run, or of a value that is computed from runs alone.
     Run,
     Number,
     /// Made of these by operations that LLVM moves columns through.
@@ -30,12 +32,12 @@ enum Kind {
     Other,
 }
 
-/// What is computed of runs in a fusion whose columns are parted.
+/// The kinds of the values of a fusion that splits runs into columns.
 pub struct Runs(HashMap<ValueId, Kind>);
 
 impl Runs {
-    /// `None` where the loop is another one (longer rows, too few or odd ones, sums, moved elements, narrow types), or no column is
-    /// parted. Without AVX-512 it is not followed.
+    /// The kinds of a fusion's values. `None` if the loop is another one (longer rows, too few or odd ones, sums, moved
+    /// elements, narrow types), or if no run is split. Without AVX-512 it is not followed.
     pub fn new(computation: &Computation, fusion: Fusion, codegen: &Codegen) -> Option<Runs> {
         let all = &computation.instructions;
         let results = results_of(computation, Some(fusion));
@@ -87,13 +89,13 @@ impl Runs {
         (!is_whole && !is_narrowed).then_some(Runs(kinds))
     }
 
-    /// Whether a product is parted into columns before this sum reads it.
+    /// Whether a product is split into columns before this sum reads it.
     pub fn parts(&self, product: ValueId, sum: ValueId) -> bool {
         self.0.get(&product) == Some(&Kind::Run) && self.0.get(&sum) != Some(&Kind::Run)
     }
 }
 
-/// What an operation makes of its operands.
+/// The kind of an operation's result.
 fn made_of(
     instruction: &Instruction,
     kinds: &HashMap<ValueId, Kind>,
@@ -117,7 +119,7 @@ fn made_of(
     }
 }
 
-/// Whether LLVM computes a value in the same way for all columns of a row: of rows that are read whole, and numbers.
+/// Whether LLVM computes a value in the same way for all columns of a row, from whole rows and constants.
 fn is_alike_in_a_row(computation: &Computation, id: ValueId) -> bool {
     let Instruction { op, operands, shape, .. } = &computation.instructions[id];
     match op {
@@ -133,7 +135,7 @@ fn is_alike_in_a_row(computation: &Computation, id: ValueId) -> bool {
     }
 }
 
-/// What leaves elements where they are, in loops that LLVM vectorizes.
+/// Whether an operation leaves elements in place, in loops that LLVM vectorizes.
 fn stays(op: &Op) -> bool {
     match op {
         Op::Constant(_) | Op::Broadcast { .. } | Op::Copy | Op::Reshape => true,
@@ -144,13 +146,13 @@ fn stays(op: &Op) -> bool {
     }
 }
 
-/// Whether LLVM knows of it, and moves columns through it wherever it stands.
+/// Whether an operation is known to LLVM, which moves columns through it everywhere.
 fn is_intrinsic(unary: Unary) -> bool {
     use Unary::{Abs, Ceil, Cosine, Floor, Negate, Not, Sine, Sqrt};
     matches!(unary, Abs | Ceil | Cosine | Floor | Negate | Not | Sine | Sqrt)
 }
 
-/// Whether it is a function of registers, which takes runs whole.
+/// Whether an operation is a function of registers, which takes runs whole.
 fn is_function(unary: Unary) -> bool {
     matches!(unary, Unary::Exponential | Unary::Log | Unary::Tanh)
 }

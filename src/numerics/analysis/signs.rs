@@ -1,5 +1,5 @@
-//! Signs of products that are added: LLVM moves negations through their factors, each pass in its own way, and exchanges the
-//! products by the way. Of two it contracts the one that then stands first.
+//! Signs of products that are added. LLVM moves negations through their factors, each pass in its own way, and
+//! exchanges the products by the way. Of two products it contracts the one that is then first.
 
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, ValueId};
 
@@ -8,47 +8,48 @@ use super::known::{known_number, negated_by};
 /// More factors within each other than any product of a program has.
 const DEEPEST: usize = 64;
 
-/// A term of a sum, or a factor in it, as InstCombine leaves it: a negation stands where nothing takes it up.
+/// A term of a sum, or a factor in it, as InstCombine leaves it: a negation stays where no operand absorbs it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
-    /// What nothing is known of, or others read too.
+    /// An unknown value, or one with other users.
     Value,
-    /// A number, of which the sign is known, and whether it stands once in its block.
+    /// A constant, with its sign, and whether its block uses it once.
     Number {
         negative: bool,
         single: bool,
     },
     Opposite(Box<Term>),
-    /// What is computed before the innermost loop: only Reassociate looks into it.
+    /// A term that is computed before the innermost loop: only Reassociate looks into it.
     Outside(Box<Term>),
     Product(Box<[Term; 2]>),
     Quotient(Box<[Term; 2]>),
     Choice(Box<[Term; 2]>),
 }
 
-/// How often the elements of a value are read that a reader takes.
+/// The number of reads of the elements of a value that a user takes.
 type Alike<'a> = &'a dyn Fn(ValueId, ValueId) -> usize;
 
-/// Whether a broadcast changes in the innermost loop.
+/// Whether a broadcast varies in the innermost loop.
 type Keeps<'a> = &'a dyn Fn(ValueId) -> bool;
 
-/// Whether a number stands once in its block.
+/// Whether its block uses a constant once.
 type Single<'a> = &'a dyn Fn(f32) -> bool;
 
 use Term::{Choice, Number, Opposite, Product, Quotient};
 
-/// What a negation costs where LLVM selects instructions (`TargetLowering::getNegatedExpression`).
+/// Cost of a negation in LLVM's instruction selection (`TargetLowering::getNegatedExpression`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Cost {
-    /// It takes another one away.
+    /// It cancels another negation.
     Cheaper,
     Neutral,
     Expensive,
 }
 
 impl Term {
-    /// What `reader` has in `id`; `alike` says how often the elements of a value are read that a reader takes, `keeps` whether a
-    /// broadcast changes in the innermost loop, `single` whether a number stands once in its block.
+    /// The term that `reader` has in its operand `id`. `alike` counts the reads of the elements of a value that a user
+    /// takes, `keeps` says whether a broadcast varies in the innermost loop, and `single` whether a block uses a
+    /// constant once.
     pub fn new(computation: &Computation, reads: [ValueId; 2], facts: (Alike, Keeps, Single)) -> Term {
         Term::within(computation, reads, facts, 0)
     }
@@ -107,8 +108,8 @@ impl Term {
         }
     }
 
-    /// The negation of a term: a product takes it to its second factor, a quotient to its first, a choice to both sides, if it meets a
-    /// negation or a number at one of them.
+    /// The negation of a term. A product takes it to its second factor and a quotient to its first operand. A select
+    /// takes it to both sides, if one of them is a negation or a constant.
     fn opposite(self) -> Term {
         match self {
             Opposite(term) => *term,
@@ -180,7 +181,7 @@ impl Term {
     }
 }
 
-/// Whether a product is that of a number and a choice with a number on one side.
+/// Whether a product is that of a constant and a select with a constant on one side.
 fn chooses_numbers(factors: &[Term; 2]) -> bool {
     let chooses = |factor: &Term| match factor {
         Choice(sides) => sides.iter().any(|side| matches!(side, Number { .. })),
@@ -190,12 +191,13 @@ fn chooses_numbers(factors: &[Term; 2]) -> bool {
     factors.iter().any(chooses) && factors.iter().any(is_number)
 }
 
-/// Whether a fusion's loops may have iterations that are peeled off: what is computed before them is then read by both.
+/// Whether iterations of a fusion's loops may be peeled off: both parts then use the values that are computed before
+/// the loop.
 fn peels(computation: &Computation, fusion: Option<Fusion>) -> bool {
     computation.instructions.iter().any(|i| i.fusion == fusion && matches!(i.op, Op::Pad { .. }))
 }
 
-/// Whether an operation leaves the elements as they are, wherever they go.
+/// Whether an operation moves elements without changing them.
 pub fn moves(op: &Op) -> bool {
     matches!(
         op,
@@ -215,7 +217,8 @@ impl Signs {
         Signs { subtracts, terms: [(0, left), (1, right)] }
     }
 
-    /// The operand that stands first when LLVM selects instructions; `exchanges` says whether Reassociate exchanges those of a sum.
+    /// The operand that is first when LLVM selects instructions; `exchanges` says whether Reassociate exchanges those
+    /// of a sum.
     pub fn first(mut self, exchanges: impl FnOnce() -> bool) -> usize {
         self.combine();
         self.reassociate(exchanges);
@@ -255,7 +258,8 @@ impl Signs {
         }
     }
 
-    /// Reassociate: the term of lower rank comes first in a sum, and what an odd number of negative numbers multiplies is subtracted.
+    /// Reassociate: the term of lower rank comes first in a sum, and a term with an odd number of negative factors is
+    /// subtracted.
     fn reassociate(&mut self, exchanges: impl FnOnce() -> bool) {
         let is_odd = |(_, term): &(usize, Term)| term.negative_numbers() % 2 == 1;
         if self.subtracts {
@@ -273,7 +277,8 @@ impl Signs {
         }
     }
 
-    /// DAGCombiner: a difference becomes a sum where the negation costs nothing, and a sum a difference where it saves one.
+    /// DAGCombiner: a difference becomes a sum where the negation costs nothing, and a sum a difference where it saves
+    /// one.
     fn select(&mut self) {
         loop {
             let [left, right] = [0, 1].map(|at| self.terms[at].1.cost());

@@ -1,4 +1,5 @@
-//! Numbers that stand once in the code of a basic block: LLVM changes the sign of others only at the cost of a second number.
+//! Constants that a basic block uses once. LLVM changes the sign of any other constant only at the cost of a second
+//! constant.
 
 use std::collections::HashMap;
 
@@ -9,14 +10,16 @@ use super::innermost::of_result;
 use super::kernel_functions::results_of;
 use super::known::known_number;
 
-/// Rows from which on the loop over them stays a loop.
+/// The fewest rows for which the loop over them stays a loop.
 const ROWS: usize = 4;
 
-/// How often a fusion's numbers are read, by their bits; `None` where all of them stand in several copies of the code.
+/// The number of uses of each constant of a fusion, by its bits; `None` if all of them are in several copies of the
+/// code.
 pub struct SingleNumbers(Option<HashMap<u32, usize>>);
 
 impl SingleNumbers {
-    /// Of a fusion: a block holds all steps of a loop over columns, and a register of columns in a loop over rows is one step.
+    /// Counts the constants of a fusion. A block holds all steps of a loop over columns. In a loop over rows, a
+    /// register of columns is one step.
     pub fn new(computation: &Computation, fusion: Option<Fusion>) -> SingleNumbers {
         let instructions = &computation.instructions;
         let inside = || instructions.iter().filter(|instruction| instruction.fusion == fusion);
@@ -39,7 +42,7 @@ impl SingleNumbers {
         SingleNumbers(Some(reads))
     }
 
-    /// Whether a number is read once.
+    /// Whether the block uses a constant exactly once.
     pub fn hold(&self, number: f32) -> bool {
         self.0.as_ref().is_some_and(|reads| reads.get(&number.to_bits()) == Some(&1))
     }

@@ -1,9 +1,9 @@
 //! The loops that LLVM makes of a sum in a fusion that it compiles: unrolled, or with several elements side by side.
 //!
-//! Each addition may be reordered (`reassoc`), so the loop vectorizer takes a sum where its estimate of costs says that it
-//! pays (`LoopVectorizationCostModel`, with the costs of an x86-64 processor with AVX-512 whose registers are used in halves of
-//! 256 bits). It takes innermost loops only: that over the innermost dim, or, where that one was unrolled before
-//! (`LoopFullUnrollPass`), the one around it.
+//! Each addition may be reordered (`reassoc`), so the loop vectorizer takes a sum where its estimate of costs says that
+//! it pays (`LoopVectorizationCostModel`, with the costs of an x86-64 processor with AVX-512 whose registers are used
+//! in halves of 256 bits). It takes innermost loops only: that over the innermost dim, or, where that one was unrolled
+//! before (`LoopFullUnrollPass`), the one around it.
 
 use std::fmt;
 
@@ -19,13 +19,13 @@ use super::negative_zero::is_no_negative_zero;
 use super::sum_term::{RUN, Term, WIDEST};
 use super::unroll::{ANALYZED, LOOP, UNROLLED, UNROLLED_IF_ANALYZED, is_small, is_unrolled};
 
-/// In what order a sum adds its terms.
+/// The order in which a sum adds its terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SumLoop {
     /// One after the other.
     Chain,
-    /// One after the other without a loop, from a zero that is left out: of the first two products the first joins the second
-    /// before it is rounded.
+    /// One after the other without a loop, from a zero that is left out: of the first two products the first joins the
+    /// second before it is rounded.
     ChainOfTwo,
     /// One after the other, products rounded before they are added: several sums are taken side by side.
     ChainOfRounded(Beside),
@@ -48,57 +48,57 @@ impl fmt::Display for SumLoop {
     }
 }
 
-/// Sums that are taken side by side: so many of each `extent`; those left over are taken alone.
+/// Sums that are computed side by side: `count` of each `extent`, the others alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Beside {
-    /// How many.
+    /// Number of sums side by side.
     pub count: usize,
-    /// Of how many: one turn of the loop over them.
+    /// Number of sums in one pass of the loop over them.
     pub extent: usize,
 }
 
 impl Beside {
-    /// Each sum as it is taken, of what it is side by side with others and alone.
+    /// Picks each sum from those computed side by side or those computed alone.
     pub fn choose(self, beside: Vec<f32>, alone: Vec<f32>) -> Vec<f32> {
         let sums = beside.into_iter().zip(alone).enumerate();
         sums.map(|(at, (beside, alone))| if at % self.extent.max(1) < self.count { beside } else { alone }).collect()
     }
 }
 
-/// Rows of two reduced dims that are summed side by side, each its columns one after the other; the sums are joined by halving,
-/// and rows left over follow.
+/// Rows of two reduced dims that are summed side by side, each its columns one after the other; the sums are joined by
+/// halving, and rows left over follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rows {
-    /// How many rows.
+    /// Number of rows in a register.
     pub lanes: usize,
-    /// Rows that are left over at least.
+    /// The least number of rows that are left over.
     pub alone: usize,
-    /// Registers of so many rows that take turns.
+    /// Number of registers that are interleaved.
     pub registers: usize,
     /// Elements of a row.
     pub columns: usize,
     /// Rows after which the lanes are joined: one turn of the loop over rows. Dims around them are loops of their own.
     pub extent: usize,
-    /// Whether products are rounded before they are added: LLVM's `VectorCombine` multiplies elements of up to eight columns as
-    /// they lie in memory, all rows at once, before it parts them by columns.
+    /// Whether products are rounded before they are added: LLVM's `VectorCombine` multiplies elements of up to eight
+    /// columns as they lie in memory, all rows at once, before it parts them by columns.
     pub rounds_products: bool,
 }
 
-/// Elements of the innermost dim that are summed side by side: registers of `lanes` elements, `registers` of them in turn. The
-/// registers are joined in order, their lanes by halving, and what is left over follows.
+/// Elements of the innermost dim that are summed side by side: registers of `lanes` elements, `registers` of them in
+/// turn. The registers are joined in order, their lanes by halving, and the remainder follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Columns {
     /// Elements of the innermost dim.
     pub extent: usize,
     /// Elements of a register.
     pub lanes: usize,
-    /// Registers that take turns.
+    /// Number of registers that are interleaved.
     pub registers: usize,
     /// Whether the last step leaves out lanes, so that nothing is left over.
     pub masked: bool,
-    /// Elements that are left over at least.
+    /// The least number of elements that are left over.
     pub alone: usize,
-    /// Lanes of a register for what is left over; 1 where it follows element by element.
+    /// Lanes of a register for the remainder; 1 if it follows element by element.
     pub lanes_of_rest: usize,
     /// Whether there is no loop left: then the registers join term by term.
     pub unrolled: bool,
@@ -109,7 +109,7 @@ pub struct Columns {
 pub struct Step {
     /// Elements of the widest register.
     pub widest: usize,
-    /// Registers that may take turns.
+    /// The most registers that may be interleaved.
     pub most_registers: usize,
     /// Instructions for each element, but the addition.
     pub operations: usize,
@@ -119,22 +119,23 @@ pub struct Step {
     pub is_of_sums: bool,
 }
 
-/// Iterations from which on a loop may have a rest (`TinyTripCountVectorThreshold`).
+/// The fewest iterations of a loop that may have a remainder (`TinyTripCountVectorThreshold`).
 const REST: usize = 16;
 
-/// Columns of rows that are read as one run of memory whose terms are computed for all of a run's elements at once, and not
-/// joined with the sum.
+/// Columns of rows that are read as one run of memory whose terms are computed for all of a run's elements at once, and
+/// not joined with the sum.
 const JOIN_ROUNDED: [usize; 5] = [2, 3, 4, 6, 8];
 
-/// Registers that may take turns (x86's `getMaxInterleaveFactor`).
+/// The most registers that may be interleaved (x86's `getMaxInterleaveFactor`).
 const MOST_REGISTERS: usize = 4;
 
-/// Elements a step from which on LLVM vectorizes what is left over, too (`EpilogueVectorizationMinVF`).
+/// The fewest elements of a step for which LLVM vectorizes the remainder, too (`EpilogueVectorizationMinVF`).
 const REST_IN_LANES: usize = 16;
 
-/// For each value of a computation, how it is added up if it is a sum of f32 in a fusion that is compiled; `sums` says which
-/// regions add, `products` which values are products that are not rounded (`find_contractions`), `inner` which belong to terms whose
-/// products join one after the other (`find_inner_products`), and `uses` how often each value is read.
+/// For each value of a computation, the order of its terms if it is a sum of f32 in a fusion that is compiled or left
+/// to a library. `sums` says which regions add, `products` which values are unrounded products (`find_contractions`),
+/// and `inner` which values belong to terms whose products join one after the other (`find_inner_products`). `uses`
+/// counts the reads of each value.
 pub fn find_sum_loops(
     computation: &Computation,
     (products, inner, uses): (&[bool], &[Option<Inner>], &[usize]),
@@ -261,7 +262,7 @@ fn of_sum(
     }
 }
 
-/// How the elements of each window are summed that cuts an array into equal parts: those of one part, read where they lie.
+/// The order of the elements in the windows that cut an array into equal parts: each sums one part, read in place.
 fn of_windows(dims: &[usize], window: &Window, fusion: Option<Fusion>, codegen: &Codegen) -> SumLoop {
     let cuts = |(extent, dim): (&usize, &WindowDim)| {
         let part = WindowDim { stride: dim.size, ..WindowDim::of_size(dim.size) };
@@ -286,7 +287,7 @@ fn of_windows(dims: &[usize], window: &Window, fusion: Option<Fusion>, codegen: 
     of_sum(&computation, &sum, &reduced, [0, 1], (false, false), codegen)
 }
 
-/// How many rows are summed side by side, if it pays: costs as x86's `TargetTransformInfo` has them.
+/// The number of rows that are summed side by side, if that pays by the costs of x86's `TargetTransformInfo`.
 fn cheapest_lanes(rows: usize, columns: usize, (term, codegen): (&Term, &Codegen)) -> Option<usize> {
     if !term.is_regular() {
         return None;
@@ -312,8 +313,8 @@ fn cheapest_lanes(rows: usize, columns: usize, (term, codegen): (&Term, &Codegen
 }
 
 impl Columns {
-    /// How LLVM takes a loop over the innermost dim, where a step of so many lanes costs what `cost` says; `None` where it takes
-    /// each element alone.
+    /// LLVM's loop over the innermost dim, from the `cost` of a step of so many lanes; `None` if it takes each element
+    /// alone.
     pub fn new(extent: usize, step: Step, cost: impl Fn(usize) -> f64) -> Option<Columns> {
         let Step { widest, most_registers, operations, leaves_last, is_of_sums } = step;
         if extent <= 2 {
@@ -347,7 +348,7 @@ impl Columns {
     }
 }
 
-/// Lanes whose steps, single ones for what is left over among them, cost least; of several the fewest lanes.
+/// The number of lanes whose steps cost least, with single steps for the remainder; of equal costs the fewest lanes.
 fn cheapest(extent: usize, widest: usize, cost: impl Fn(usize) -> f64) -> usize {
     let all = |lanes: usize| (extent / lanes) as f64 * cost(lanes) + (extent % lanes) as f64 * cost(1);
     let cheaper = |best: usize, lanes: usize| if all(lanes) < all(best) { lanes } else { best };
@@ -358,8 +359,8 @@ fn lanes_up_to(most: usize) -> impl Iterator<Item = usize> {
     [2, 4, 8, 16].into_iter().filter(move |lanes| *lanes <= most)
 }
 
-/// How many registers take turns (`selectInterleaveCount` for a known count): half of what the elements fill, or all of it if
-/// as much is left over.
+/// The number of registers that are interleaved (`selectInterleaveCount` for a known count): half of those that the
+/// elements fill, or all of them if the remainder is the same.
 fn registers(extent: usize, lanes: usize) -> usize {
     let below = |count: usize| 1 << count.clamp(1, MOST_REGISTERS).ilog2();
     let (few, many) = (below(extent / (2 * lanes)), below(extent / lanes));

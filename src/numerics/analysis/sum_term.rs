@@ -1,4 +1,4 @@
-//! What a term of a sum costs in the loops that LLVM makes of the sum.
+//! Cost of a sum's term in the loops that LLVM makes of the sum.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -34,50 +34,52 @@ pub struct Term<'c> {
     innermost: usize,
     around: Option<usize>,
     seen: HashSet<(ValueId, Along, Vec<usize>)>,
-    /// What is computed of indices alone.
+    /// Values that are computed from indices alone.
     counted: HashMap<ValueId, Counted>,
-    /// Where the slices begin through which a value is visited.
+    /// Offsets of the slices through which a value is visited.
     place: Vec<usize>,
-    /// How much of it says where values begin that the fusion computes: these are called as functions, with an address for each place.
+    /// Number of these offsets that are in values of the fusion. Such values are called as functions, with an address
+    /// for each place.
     called: usize,
-    /// How many neighbours in the innermost loop share an element of what is visited.
+    /// Number of neighbours in the innermost loop that share an element of the visited value.
     sharers: usize,
-    /// The arrays that are read in the innermost loop, and how.
+    /// Reads of arrays in the innermost loop, with their strides.
     strides: Vec<Strides>,
     /// The operations in the innermost loop.
     operations: BTreeSet<ValueId>,
     /// Reads in the innermost loop.
     reads: Vec<Along>,
-    /// For each array that is read there, how its elements lie in memory, once for each place.
+    /// Arrays that are read in the innermost loop, each with the layout of its elements in memory, once for each place.
     arrays_read: Vec<(ValueId, Along)>,
-    /// Values of a row, and constants.
+    /// Number of values that are computed before the innermost loop, and of constants.
     spread: usize,
     rows_read: usize,
     instructions: usize,
-    /// What is done there, additions of the sum not among it.
+    /// Work of the innermost loop, without the additions of the sum.
     work: Work,
-    /// And of that what changes from row to row.
+    /// The part of that work that varies from row to row.
     work_of_rows: Work,
-    /// Indices of the innermost loop that are made floats in it; where it is unrolled they are numbers.
+    /// Number of indices of the innermost loop that are converted to floats in it; if it is unrolled, they are
+    /// constants.
     converted: usize,
     /// Whether an array is read whose elements are narrower than f32.
     reads_narrow: bool,
-    /// Whether there are no loops and branches in it, nor calls that stay alone.
+    /// Whether the term has no loops and branches, and no calls that are not vectorized.
     regular: bool,
     /// Whether the processor has masks.
     masks: bool,
-    /// Whether elements that stand apart are read by gathers.
+    /// Whether elements that are not adjacent are read by gathers.
     gathers: bool,
     /// Whether it has additions of single elements.
     adds: bool,
-    /// Whether there is nothing in it but these and multiplications.
+    /// Whether it has no operations but additions and multiplications.
     is_plain: bool,
-    /// Values that several operations read.
+    /// Values with several users.
     shared: HashSet<ValueId>,
     sums: bool,
-    /// Whether a step that leaves out lanes cannot compute it.
+    /// Whether a masked step cannot compute it.
     opaque: bool,
-    /// Whether functions are called: LLVM does not look then at what unrolling saves (`analyzeLoopUnrollCost`).
+    /// Whether it calls functions. LLVM then does not estimate the savings of unrolling (`analyzeLoopUnrollCost`).
     calls: bool,
 }
 
@@ -127,12 +129,12 @@ impl<'c> Term<'c> {
         term
     }
 
-    /// How many instructions there are for each element, reads among them.
+    /// The number of instructions for each element, reads included.
     pub fn instructions(&self) -> usize {
         self.instructions
     }
 
-    /// How many arrays are read that change from row to row.
+    /// The number of arrays that are read and vary from row to row.
     pub fn arrays(&self) -> usize {
         self.rows_read + self.reads.iter().filter(|along| self.changes_around(along)).count()
     }
@@ -146,26 +148,26 @@ impl<'c> Term<'c> {
         self.sums
     }
 
-    /// Whether it has calls that a step which leaves out lanes cannot leave out.
+    /// Whether it has calls that a masked step cannot leave out.
     pub fn is_opaque(&self) -> bool {
         self.opaque
     }
 
-    /// Whether a step that leaves out lanes can compute it: it reads elements that lie side by side, without masks of f32 alone, and
-    /// calls nothing.
+    /// Whether a masked step can compute it. It reads adjacent elements (without the processor's masks none narrower
+    /// than f32), or gathers, and has no call that cannot be left out.
     pub fn can_be_masked(&self) -> bool {
         let beside = |along: &Along| lies_beside(along, Some(self.innermost));
         let reads_whole = self.gathers || self.reads.iter().all(beside);
         !self.opaque && reads_whole && (self.masks || !self.reads_narrow)
     }
 
-    /// The same, without what indices are computed by.
+    /// The number of instructions for each element without those that compute indices.
     pub fn operations(&self) -> usize {
         self.instructions - self.indices()
     }
 
-    /// Whether, of the elements that lie between those of two iterations of the innermost loop, or of that around it, some are read,
-    /// but not the last ones: reading up to there may go beyond the end, and so the last iteration stays alone
+    /// Whether some of the elements between two iterations of the innermost loop, or of the one around it, are read,
+    /// but not the last ones. A read up to those may go beyond the end, so the last iteration stays alone
     /// (`InterleavedAccessInfo::requiresScalarEpilogue`).
     pub fn leaves_last(&self, around: bool) -> bool {
         Strides::leave_last(&self.strides, usize::from(around))
@@ -176,13 +178,13 @@ impl<'c> Term<'c> {
         self.work.calls_alone > 0
     }
 
-    /// Elements of the widest register that is used. Beside calls of functions for several elements the narrowest type that
-    /// is read says how many (`LoopVectorizationCostModel::useMaxBandwidth`), else the widest.
+    /// Elements of the widest register that is used. Beside calls of functions for several elements the narrowest type
+    /// that is read says how many (`LoopVectorizationCostModel::useMaxBandwidth`), else the widest.
     pub fn widest(&self) -> usize {
         if self.work.calls > 0 && self.reads_narrow { MOST_OF_A_CALL } else { WIDEST }
     }
 
-    /// Whether a read's columns lie side by side, and its rows one after the other.
+    /// Whether a read varies in the loop around the innermost one.
     fn changes_around(&self, along: &Along) -> bool {
         self.around.is_some_and(|around| changes_with(along, around))
     }
@@ -300,7 +302,7 @@ impl<'c> Term<'c> {
         self.reads_narrow |= shape.dtype().is_some_and(|dtype| dtype.bits() < 32);
     }
 
-    /// An element at a place that is read: the index vector, and what is computed of the array there.
+    /// Visits a gather: its index vector, and its array at the position that the vector gives.
     fn visit_gather(&mut self, [array, starts]: [ValueId; 2], numbers: &GatherDims, along: &Along) {
         let dims = self.computation.instructions[starts].shape.dims();
         let mut of_vectors = (0..along.len()).filter(|d| !numbers.offset_dims.contains(d)).map(|d| &along[d]);
@@ -337,7 +339,7 @@ impl<'c> Term<'c> {
         self.visit(array, &of_array);
     }
 
-    /// A reduction within a term, whose loop is unrolled.
+    /// Visits a reduction inside the term, whose loop is unrolled.
     fn visit_sum(&mut self, id: ValueId, dims: &[usize], along: &Along) {
         let extents = self.computation.instructions[id].shape.dims();
         let count: usize = dims.iter().map(|d| extents[*d]).product();
@@ -365,14 +367,14 @@ impl<'c> Term<'c> {
         self.reads.extend(read.iter().cycle().take(read.len() * most).cloned());
     }
 
-    /// At what has branches or loops of its own.
+    /// Stops at an operation that has branches or loops of its own.
     fn stop(&mut self) {
         self.instructions += 1;
         self.regular = false;
     }
 }
 
-/// What is added to the dims of a reduction within: they run along none of the term's.
+/// Offset of the dims of an inner reduction, which run along none of the term's.
 const WITHIN: usize = 1 << 16;
 
 /// The most columns whose elements LLVM reads as one run of memory (`MaxInterleaveGroupFactor`).

@@ -1,18 +1,20 @@
-//! What single operations of a sum's term are in LLVM's loops: instructions, and costs as x86's `TargetTransformInfo` has them.
+//! Single operations of a sum's term in LLVM's loops: their instructions, and their costs as in x86's
+//! `TargetTransformInfo`.
 
 use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-/// What a call for several elements costs, however many.
+/// Cost of a call for several elements, however many.
 pub const OF_CALL: usize = 6;
 
-/// What a call for one element costs.
+/// Cost of a call for one element.
 pub const OF_SCALAR_CALL: usize = 10;
 
-/// Instructions of a function for one element at a time, of a register: eight calls, with what parts and joins the elements.
+/// Instructions of a function for one element at a time, applied to a register: eight calls, and the extraction and
+/// insertion of the elements.
 pub const OF_REGISTER_OF_CALLS: usize = 22;
 
-/// How many instructions an operation is before LLVM vectorizes, and what it costs; one multiplication costs 1.
+/// The number of instructions of an operation before LLVM vectorizes, and its cost in multiplications.
 pub fn weight(computation: &Computation, id: ValueId) -> (usize, usize) {
     let instruction = &computation.instructions[id];
     let from = || computation.instructions[instruction.operands[0]].shape.dtype();
@@ -47,8 +49,8 @@ pub fn weight(computation: &Computation, id: ValueId) -> (usize, usize) {
     }
 }
 
-/// Whether an operation is or has a call of a function that LLVM knows nothing of, or whose bits it cannot leave out: it cannot
-/// be masked (`LoopVectorizationLegality::canFoldTailByMasking`).
+/// Whether an operation cannot be masked (`LoopVectorizationLegality::canFoldTailByMasking`): it is or contains a call
+/// of a function that LLVM knows nothing of, or one whose bits it cannot leave out.
 pub fn is_opaque(instruction: &Instruction) -> bool {
     match &instruction.op {
         Op::Unary(Unary::ExponentialMinusOne | Unary::LogPlusOne | Unary::Rsqrt | Unary::Tanh) => true,
@@ -62,7 +64,8 @@ pub fn is_scalar_call(op: &Op) -> bool {
     matches!(op, Op::Unary(Unary::Sine | Unary::Cosine) | Op::Binary(Binary::Power | Binary::Atan2))
 }
 
-/// What is added or subtracted in an operand's place: LLVM subtracts where the opposite is added.
+/// The value that is added or subtracted in an operand's place: LLVM turns the addition of a negation into a
+/// subtraction.
 pub fn without_sign(computation: &Computation, fusion: Option<Fusion>, id: ValueId) -> ValueId {
     let instruction = &computation.instructions[id];
     match instruction.op {
@@ -71,8 +74,8 @@ pub fn without_sign(computation: &Computation, fusion: Option<Fusion>, id: Value
     }
 }
 
-/// What it costs to read an element of each of so many rows that stand apart, and to put it into its lane; up to eight columns of
-/// rows that follow each other are read as one run of memory.
+/// Cost of reading an element of each of so many rows that are not adjacent, and of inserting it into its lane.
+/// Consecutive rows of up to eight columns are read as one run of memory.
 pub fn cost_apart(lanes: usize, columns: usize) -> f64 {
     match (lanes, columns) {
         (1, _) => 1.0,
@@ -92,8 +95,8 @@ pub fn cost_apart_without_masks(lanes: usize) -> usize {
     2 * lanes - 1
 }
 
-/// What it costs without masks to read so many rows of so many columns that are one run of memory: whole registers, and what parts them
-/// (x86's `getInterleavedMemoryOpCost`).
+/// Cost, without masks, of reading so many rows of so many columns that are one run of memory: whole registers, and
+/// their split into columns (x86's `getInterleavedMemoryOpCost`).
 pub fn cost_of_run_without_masks(lanes: usize, columns: usize) -> usize {
     let parts = match (columns, lanes) {
         (2, 2 | 4) => 2,

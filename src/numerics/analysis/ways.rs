@@ -1,6 +1,6 @@
-//! The ways in which the code of a fusion reaches a value: which of its elements it computes for which element of a result. XLA
-//! makes code of a value for each place at which it is read (`emitters::PartitionedComputation`), and LLVM joins what computes
-//! the same element.
+//! Ways in which the code of a fusion reaches a value: the element of the value that it computes for each element of a
+//! result. XLA generates code for a value at each place that reads it (`emitters::PartitionedComputation`), and LLVM
+//! merges code that computes the same element.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -15,10 +15,10 @@ use super::known::{known_number, negated_by};
 
 /// The most ways that are told apart.
 const MOST: usize = 16;
-/// Elements of a result by which they are told apart.
+/// Number of a result's elements by which they are told apart.
 const SAMPLES: u64 = 64;
-/// Elements of the operands of a concatenate up to which the code of all of them is one block, in which LLVM still finds equal
-/// products (`memdep-block-scan-limit` instructions apart).
+/// The most elements of a concatenate's operands for which the code of all operands is one block, in which LLVM still
+/// finds equal products (`memdep-block-scan-limit` instructions apart).
 const NEAR: usize = 6;
 /// Columns of the longest loop that may be unrolled.
 const MOST_COLUMNS: usize = 16;
@@ -26,22 +26,23 @@ const MOST_COLUMNS: usize = 16;
 /// One way.
 #[derive(Clone, PartialEq)]
 struct Way {
-    /// How many elements the loop makes.
+    /// The number of elements that the loop computes.
     elements: usize,
-    /// The branches that its code stands in, the outermost first: operands of concatenates and pads.
+    /// The branches around its code, the outermost first: operands of concatenates, pads and updates.
     branches: Vec<(ValueId, usize)>,
-    /// For some of the elements, which of the value's elements they are made of; `None` for none.
+    /// For some of the elements, the element of the value that they depend on; `None` if there is none.
     places: Rc<Vec<Option<usize>>>,
 }
 
 impl Way {
-    /// From the start of a loop over so many elements.
+    /// The way to the result of a loop over so many elements.
     fn of(elements: usize, branches: Vec<(ValueId, usize)>) -> Way {
         let place = |at: u64| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16) as usize % elements.max(1);
         Way { elements, branches, places: Rc::new((0..SAMPLES).map(|at| Some(place(at))).collect()) }
     }
 
-    /// Whether the code of one has what that of the other has computed: it stands behind it, and is of the same elements.
+    /// Whether the code of one way can take the results of the other: it follows the other's code, and computes the
+    /// same elements.
     fn meets(&self, other: &Way) -> bool {
         let depth = self.branches.len().min(other.branches.len());
         let pairs = || self.places.iter().zip(other.places.iter()).filter_map(|(a, b)| a.zip(*b));
@@ -52,14 +53,14 @@ impl Way {
     }
 }
 
-/// Who reads a value, in which way; `None` where the ways are not followed.
+/// The users of a value, each with its way; `None` if the ways are not followed.
 type Reads = Option<Vec<(ValueId, Way)>>;
 
 /// The ways in which a fusion's values are read.
 pub struct Ways(HashMap<ValueId, Reads>);
 
 impl Ways {
-    /// Of a fusion; `users` says who reads each value, and `uses` how often it is read, the root once more.
+    /// The ways of a fusion. `users` gives the users of each value, and `uses` counts its reads, one more for the root.
     pub fn new(
         computation: &Computation,
         fusion: Option<Fusion>,
@@ -114,8 +115,8 @@ impl Ways {
         Ways(reads)
     }
 
-    /// How often the elements of a value with which a reader computes are read, at most, of it or of those that are the same;
-    /// `None` where the ways are not followed.
+    /// The most reads of the elements of a value that a user takes, reads of the equal values in `same` included;
+    /// `None` if the ways are not followed.
     pub fn alike(&self, id: ValueId, reader: ValueId, same: &[ValueId]) -> Option<usize> {
         let reads = same.iter().map(|id| self.0.get(id)?.as_deref()).collect::<Option<Vec<_>>>()?.concat();
         let own = self.0.get(&id)?.as_ref()?.iter().filter(|(by, _)| *by == reader);
@@ -123,7 +124,7 @@ impl Ways {
     }
 }
 
-/// Whether the code of a value's operands stands in branches or in loops of their own.
+/// Whether each operand of a value has its code in a branch or loop of its own.
 fn is_branch(computation: &Computation, id: ValueId, is_hero: bool) -> bool {
     let Instruction { op, operands, shape, .. } = &computation.instructions[id];
     match op {
@@ -137,8 +138,8 @@ fn is_branch(computation: &Computation, id: ValueId, is_hero: bool) -> bool {
     }
 }
 
-/// Whether the loop along this dim is unrolled, so that it is known of each column which operand it is taken from; `None` where
-/// that depends on how much is computed.
+/// Whether the loop along this dim is unrolled, so that the operand of each column is known at compile time; `None` if
+/// that depends on the amount of code.
 fn is_unrolled(dims: &[usize], dim: usize) -> Option<bool> {
     let extent = dims[dim];
     match dim + 1 == dims.len() && extent <= MOST_COLUMNS {
@@ -148,8 +149,8 @@ fn is_unrolled(dims: &[usize], dim: usize) -> Option<bool> {
     }
 }
 
-/// The element of the operand at a position that the element at this place is made of, if it is of one that is read for it
-/// alone; `None` where it is made of several, or that is not said.
+/// The one element of the operand at `position` that the element `at` depends on, `Some(None)` if it depends on none of
+/// them. `None` if it depends on several, or if that is not known.
 pub fn element_read(computation: &Computation, id: ValueId, position: usize, at: usize) -> Option<Option<usize>> {
     let instruction = &computation.instructions[id];
     match &instruction.op {
@@ -168,8 +169,8 @@ pub fn element_read(computation: &Computation, id: ValueId, position: usize, at:
     }
 }
 
-/// The element of the operand at a position that the element at this place is made of, if it is of one; `None` where that is
-/// not said.
+/// The element of the operand at `position` that the code of the element `at` reads, `Some(None)` if it reads none of
+/// them; `None` if that is not known.
 fn place(computation: &Computation, id: ValueId, position: usize, at: usize) -> Option<Option<usize>> {
     let instruction = &computation.instructions[id];
     let shape = |id: ValueId| &computation.instructions[id].shape;
@@ -243,8 +244,8 @@ fn place(computation: &Computation, id: ValueId, position: usize, at: usize) -> 
     }
 }
 
-/// Of each product that a fusion also computes with its factors exchanged, all of them: LLVM makes one of them (`EarlyCSE`). Of a
-/// term with a negated factor it makes the term's opposite before (`InstCombine`).
+/// For each of several products of the same two factors in a fusion, in either order, all of them: LLVM computes them
+/// once (`EarlyCSE`). Before that it replaces a term with a negated factor by its opposite (`InstCombine`).
 pub fn twins(computation: &Computation, users: &[Vec<ValueId>]) -> HashMap<ValueId, Vec<ValueId>> {
     let instructions = &computation.instructions;
     let is_term = |id: ValueId| match users[id][..] {

@@ -1,4 +1,4 @@
-//! Fusions that a compiler makes code of.
+//! Fusions for which a compiler generates code.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -6,8 +6,9 @@ use std::collections::HashSet;
 use crate::budget;
 use crate::ir::{Computation, Fusion, Shape};
 
-/// The computation without the fusions that hold an array without elements: compilers take such arrays away before they make code,
-/// so no order of code is known. The same goes for arrays that no memory holds, which nothing is ever computed of.
+/// The computation without the fusions that have an array without elements. Compilers remove such arrays before they
+/// generate code, so no order of code is known. Fusions with an array beyond the memory budget go too: nothing is ever
+/// computed from these.
 pub fn with_code(computation: &Computation) -> Cow<'_, Computation> {
     let has_no_code = |shape: &Shape| match shape {
         Shape::Array { dims, .. } => {

@@ -97,7 +97,7 @@ struct Same {
     allowance: f64,
 }
 
-/// What the subject makes of another program, or of other arguments.
+/// The subject's results of another program, or of other arguments.
 fn computed(
     batch: &Batch,
     program: &Program,

@@ -1,4 +1,4 @@
-//! Whether the error stays inside what the declared mode allows.
+//! Whether the error stays inside the bound of the declared mode.
 
 use std::collections::HashSet;
 
@@ -166,10 +166,10 @@ impl Judge for Within {
     }
 }
 
-/// What an element may be.
+/// The kind of an element's value.
 enum Kind {
     Nan,
-    /// The negative one?
+    /// An infinity, and whether it is the negative one.
     Infinite(bool),
     Finite,
 }

@@ -1,4 +1,4 @@
-//! Where generated sequences leave those of the truth.
+//! First token at which a generated sequence differs from that of the truth.
 
 use crate::metric::{Better, Unit};
 use crate::oracle::{Demand, TruthTensor};

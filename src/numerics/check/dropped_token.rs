@@ -110,14 +110,14 @@ impl CaseCheck for DroppedToken {
     }
 }
 
-/// How a result shows which tokens survive.
+/// The form in which a result shows the surviving tokens.
 #[derive(Clone, Copy)]
 enum Shown {
     /// One token a row.
     Token,
     /// A mask. Where it is in another order than the tokens', `order` is the result that holds their ids.
     Mask { order: Option<usize> },
-    /// What the results at `scores` must not be below, one value a row.
+    /// One value a row that the scores of a survivor in the result `scores` must not be below.
     Threshold { scores: usize },
 }
 

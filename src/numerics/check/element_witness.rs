@@ -1,4 +1,4 @@
-//! What shows a finding: an element as it was computed and as it should be, and the tokens in question.
+//! Witness of a finding: an element as it was computed and as it should be, and the tokens in question.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +18,10 @@ pub struct Witness {
     pub row: u64,
     /// Its position in the whole result, row-major.
     pub index: u64,
-    /// Bits of what was computed, in the result's own type.
+    /// Bits of the computed value, in the result's own type.
     pub value_hex: String,
-    /// Bits of what it is held against: of floats in f64, of integers and predicates in the result's own type. That is the
-    /// truth, or the other of two values that a check compares.
+    /// Bits of the value that it is compared with: of floats in f64, of integers and predicates in the result's own
+    /// type. That is the truth, or the other of two values that a check compares.
     pub truth_hex: String,
     /// The tokens in question, the one that should be there first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -40,7 +40,7 @@ pub struct ScoredToken {
 }
 
 impl Witness {
-    /// The element at a flat position of a result over rows from `first_row` on, and what it is held against.
+    /// The element at a flat position of a result over rows from `first_row` on, and the bits that it is compared with.
     pub fn of(result: &str, tensor: &Tensor, first_row: usize, at: usize, truth_hex: String) -> Witness {
         let width = row_length(tensor);
         Witness {
@@ -98,7 +98,7 @@ pub(super) fn digits_of(dtype: DType) -> usize {
     dtype.bits().div_ceil(4) as usize
 }
 
-/// What an element is held against, where that is another evaluation of it.
+/// Bits of the value that an element is compared with, if that is another evaluation of it.
 pub(super) fn other_hex(other: &Data, at: usize) -> String {
     if other.dtype().is_float() { float_hex(other.get_f64(at)) } else { bits_hex(other, at) }
 }
@@ -109,7 +109,7 @@ pub(super) fn holds_tokens(batch: &Batch, output: usize) -> bool {
     NAMES.contains(&batch.program.output_names[output].as_str())
 }
 
-/// What the declared program makes of a batch's scores, every operation rounded; evaluated when it is first asked for.
+/// Scores of a batch by the declared program, every operation rounded; evaluated on first use.
 #[derive(Default)]
 pub(super) struct DeclaredScores(Option<Option<Tensor>>);
 
@@ -150,7 +150,8 @@ impl DeclaredScores {
     }
 }
 
-/// Where a row's mask says whether it keeps a token: a result `tokens` has the order of the mask.
+/// The position in the mask of the flag of one token of a row; a result `tokens`, if there is one, has the mask's
+/// order.
 pub(super) fn place_in_mask(batch: &Batch, row: usize, token: usize) -> usize {
     let own = row * batch.n + token;
     let Some(order) = batch.program.output("tokens") else { return own };

@@ -12,11 +12,11 @@ use crate::subject::SubjectError;
 pub struct PlanError {
     /// The setting at fault, where it is one; otherwise check and case do not go together.
     pub setting: Option<&'static str>,
-    /// What is wrong.
+    /// The fault.
     pub fault: PlanFault,
 }
 
-/// What is wrong with a check, its settings or its case.
+/// Fault of a check, its settings or its case.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PlanFault {
     /// There is no such check.
@@ -30,7 +30,7 @@ pub enum PlanFault {
     Missing {
         /// The setting.
         setting: &'static str,
-        /// What it says.
+        /// The values that it takes, in words.
         expected: &'static str,
     },
     /// A number out of its range.
@@ -38,9 +38,9 @@ pub enum PlanFault {
     BadValue {
         /// The setting.
         setting: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
-        /// What would do.
+        /// The values that are allowed.
         expected: &'static str,
     },
     /// A setting names a result that the program has not.
@@ -48,7 +48,7 @@ pub enum PlanFault {
     NoResult {
         /// The program.
         program: String,
-        /// What was given.
+        /// The given value.
         name: String,
         /// Its results.
         has: Vec<String>,
@@ -58,7 +58,7 @@ pub enum PlanFault {
     Lacks {
         /// The program.
         program: String,
-        /// What it has not, as the rest of a sentence.
+        /// The lack, as the rest of a sentence.
         lack: String,
     },
     /// A metric that the case does not measure.
@@ -100,7 +100,7 @@ impl PlanFault {
     }
 }
 
-/// What has no setting to blame.
+/// A fault that lies in no single setting.
 impl<F: Into<PlanFault>> From<F> for PlanError {
     fn from(fault: F) -> PlanError {
         PlanError { setting: None, fault: fault.into() }

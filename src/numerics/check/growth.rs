@@ -47,14 +47,14 @@ impl Check for Growth {
     }
 }
 
-/// What the check says of one metric over one series of sizes.
+/// The check's verdict on one metric over one series of sizes.
 #[derive(Clone, Debug)]
 pub struct Growing {
     /// `Finding` if the slope's interval lies above the expected slope + 0.1; `Abstain` without a fit.
     pub outcome: Outcome,
     /// The fit on log-log axes, with the 95 % interval of its slope; `None` where nothing could be fitted.
     pub fit: Option<Fit>,
-    /// How many sizes have an error above zero that is finite: those that a fit uses.
+    /// The number of sizes with a finite error above zero: those that a fit uses.
     pub used: usize,
     /// The slope against the expected one in words, or why there is no fit.
     pub note: String,

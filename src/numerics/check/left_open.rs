@@ -1,4 +1,4 @@
-//! What the oracle left open of a result, as counts and lines of evidence.
+//! Elements of a result that the oracle left open, as counts and lines of evidence.
 
 use crate::oracle::{FloatTruth, Top};
 

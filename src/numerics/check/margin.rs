@@ -1,4 +1,4 @@
-//! How narrow the leads are that a flip took, and whether one token leads at all.
+//! Sizes of the leads that flips took away, and whether one token leads at all.
 
 use crate::metric::Unit;
 use crate::stat::quantile;

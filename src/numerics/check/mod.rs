@@ -59,7 +59,7 @@ pub trait Check: Sync {
         None
     }
 
-    /// Whether what it finds is shown by inputs of its own, and not by the case's.
+    /// Whether its findings are shown by inputs of its own, and not by the case's.
     fn brings_inputs(&self) -> bool {
         false
     }
@@ -68,7 +68,7 @@ pub trait Check: Sync {
     fn scope(&self) -> Scope<'_>;
 }
 
-/// What a check is put to.
+/// The cases that a check judges together: one, or all of a series.
 #[derive(Clone, Copy)]
 pub enum Scope<'a> {
     /// Each case by itself.
@@ -86,15 +86,15 @@ pub trait CaseCheck {
     fn plan(&self, settings: &Settings, case: &Context) -> Result<Box<dyn Judge>, PlanError>;
 }
 
-/// What one figure of a check means.
+/// Meaning of one figure of a check.
 pub struct FigureDoc {
     /// The figure's column in reports, such as `beyond_bound`.
     pub name: &'static str,
-    /// What it is counted in.
+    /// Its unit.
     pub unit: Unit,
-    /// Which way it improves; `None` for a figure that only describes.
+    /// The direction in which it improves; `None` for a figure that only describes.
     pub better: Option<Better>,
-    /// What it is, in a few words for listings.
+    /// Its meaning, in a few words for listings.
     pub doc: &'static str,
 }
 
@@ -107,9 +107,9 @@ pub struct Settings {
     pub slope: Option<f64>,
     /// Name of the result that is judged, where a program has several of a kind.
     pub output: Option<String>,
-    /// What a case is compared with: a mode, a program, or `alone` (each row by itself).
+    /// The other side of a comparison: a mode, a program, or `alone` (each row by itself).
     pub against: Option<String>,
-    /// The program of the file that `against` names, where it names one: whoever reads the settings reads it.
+    /// The program of the file that `against` names, if it names one: it is read together with the settings.
     pub program: Option<ProgramSpec>,
     /// The largest share (0 to 1) of deviating elements that is no finding.
     pub allowance: Option<f64>,
@@ -136,7 +136,7 @@ impl Settings {
     }
 }
 
-/// One case before it is evaluated: what a check is planned from.
+/// One case before it is evaluated, from which a check is planned.
 pub struct Context<'a> {
     /// The case's program with its parameters.
     pub spec: &'a ProgramSpec,
@@ -169,7 +169,7 @@ impl Context<'_> {
     /// The program of the scores that rank the tokens.
     ///
     /// # Errors
-    /// If the program ranks no tokens; the error says how a file's program is told what does.
+    /// If the program ranks no tokens; for a file's program the error names the values that `scores` may name.
     fn scores(&self) -> Result<Program, PlanFault> {
         let scores = self.spec.scores(self.n, self.spec.batch(self.n))?;
         scores.ok_or_else(|| match self.spec.file() {
@@ -191,7 +191,7 @@ impl Context<'_> {
 
 /// A question put to one case. It looks at one batch of rows at a time and keeps what it saw in a [`Tally`].
 pub trait Judge: Send + Sync {
-    /// What it needs to know of the truth of the program's results, by their position.
+    /// Its demands on the truth of the program's results, by their position.
     fn demands(&self) -> Vec<(usize, Demand)> {
         Vec::new()
     }
@@ -209,7 +209,7 @@ pub trait Judge: Send + Sync {
     /// Looks at one batch.
     ///
     /// # Errors
-    /// Says why the batch could not be judged, which ends the run. What an answer only lacks is no error but a
+    /// Says why the batch could not be judged, which ends the run. A missing answer is no error but a
     /// [`Tally::refuse`].
     fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError>;
 
@@ -224,7 +224,7 @@ pub struct Batch<'a> {
     pub spec: &'a ProgramSpec,
     /// The case's size, from which the program's shapes follow.
     pub n: usize,
-    /// Who is judged.
+    /// The judged subject.
     pub subject: &'a dyn Subject,
     /// The declared program, before the mode's policy rewrites it, over the rows of this batch.
     pub program: &'a Program,
@@ -239,7 +239,8 @@ pub struct Batch<'a> {
     /// The truth of the scores that the tokens are ranked by, where a judge asked for it: one
     /// [`Top`](crate::oracle::Top) a row.
     pub scores: Option<&'a FloatTruth>,
-    /// What the subject makes of [`Judge::beside`], where that takes as many rows and others may have asked for it, too.
+    /// The subject's results of [`Judge::beside`], computed once for all judges. `None` unless the subject is an
+    /// emulated mode and that program takes the same arguments.
     pub beside: Option<&'a [Tensor]>,
     /// The first row's number in the whole case.
     pub first_row: usize,

@@ -169,7 +169,7 @@ impl Kept {
     }
 }
 
-/// Which token ids are kept, from (id, kept) pairs.
+/// For each token id whether it is kept, from (id, kept) pairs.
 fn membership(n: usize, pairs: impl Iterator<Item = (i64, bool)>) -> Vec<bool> {
     let mut kept = vec![false; n];
     for (id, keep) in pairs {

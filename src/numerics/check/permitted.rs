@@ -1,4 +1,4 @@
-//! Whether what a compiler may choose, or what another mode computes, can change an outcome.
+//! Whether a compiler's choices, or the results of another mode, can change an outcome.
 
 use crate::explore::{Answer, Difference, Exploration, Family, Settings as Limits, default_families, explore, repair};
 use crate::metric::{Better, Unit};

@@ -15,7 +15,7 @@ use super::{
 
 pub(super) struct Ratio;
 
-/// Where a ratio leaves 1 ± 0.001 and 1 ± 0.01: logarithms, rounded to nearest.
+/// Ends of the ranges 1 ± 0.001 and 1 ± 0.01 of a ratio: logarithms, rounded to nearest.
 const THOUSANDTH: [f64; 2] = [-0.0010005003335835335, 0.0009995003330835331];
 const HUNDREDTH: [f64; 2] = [-0.010050335853501442, 0.009950330853168083];
 

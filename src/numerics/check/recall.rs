@@ -199,7 +199,7 @@ impl Judge for Returned {
 
 /// The element that breaks an invariant, by its place in the row's results.
 enum Broken {
-    /// An index; what is due there is the winner of that place.
+    /// An index; the winner of that place is due there.
     Index(usize),
     /// A value, and the element of x whose value is due there.
     Value { at: usize, due: usize },
@@ -256,7 +256,7 @@ mod tests {
         broken.map(|(why, _)| why)
     }
 
-    /// A bin that saw no element is no result, where bins themselves are returned; everywhere else it is none of x.
+    /// An empty bin is skipped if the bins themselves are returned; anywhere else its index breaks an invariant.
     #[test]
     fn an_empty_bin_holds_the_init() {
         let of = |aggregated| Returned { values: 0, indices: 1, k: 2, aggregated, bins: vec![1; 2] };

@@ -105,7 +105,7 @@ enum Disagreement {
 }
 
 impl Disagreement {
-    /// How much it weighs beside others: scores that are far apart more than those that are not.
+    /// Weight beside others: the difference of scores, or infinity if it is not of scores.
     fn weight(&self) -> f64 {
         match self {
             Disagreement::Empty | Disagreement::Tokens { .. } => f64::INFINITY,
@@ -139,7 +139,7 @@ impl Views {
         (!same).then(|| (why(), Disagreement::Scores { at, score, max: max_value }))
     }
 
-    /// The element that disagrees with what else the row says, and the tokens in question.
+    /// The element that disagrees with the rest of the row, and the tokens in question.
     fn witness(
         &self,
         batch: &Batch,

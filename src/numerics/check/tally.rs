@@ -1,4 +1,4 @@
-//! What a judge has seen of a case, in a form that merges batch by batch in order, and what it says in the end.
+//! Observations of a judge on a case, in a form that merges batch by batch in order, and its final judgement.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Witness;
 
-/// Counts, largest values and sums by name, points of a fit, values whose quantiles are told, the first pieces of evidence, the
-/// weightiest witnesses, what the oracle left open, and why the check abstains, if it does. A judge chooses the names.
+/// Counts, largest values and sums by name, points of a fit, values for quantiles, the first pieces of evidence, the
+/// weightiest witnesses, the elements that the oracle left open, and the reason if the check abstains. A judge chooses
+/// the names.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     counts: BTreeMap<&'static str, u64>,
@@ -43,7 +44,7 @@ impl Tally {
         *self.sums.entry(name).or_default() += value;
     }
 
-    /// Keeps a point of what is fitted in the end, as `(x, y)`.
+    /// Keeps a point of the final fit, as `(x, y)`.
     pub fn point(&mut self, x: f64, y: f64) {
         self.points.push((x, y));
     }
@@ -65,7 +66,8 @@ impl Tally {
         self.witnesses.len() < KEPT_EVIDENCE || self.witnesses.last().is_some_and(|(least, _)| heavy(weight) > *least)
     }
 
-    /// Keeps what shows a finding: one a row, the three weightiest, of equal ones the first. NaN weighs as much as infinity.
+    /// Keeps a witness of a finding: one a row, the three weightiest, of equal ones the first. NaN weighs as much as
+    /// infinity.
     pub fn witness(&mut self, weight: f64, make: impl FnOnce() -> Witness) {
         if !self.wants(weight) {
             return;
@@ -82,7 +84,8 @@ impl Tally {
         self.witnesses.truncate(KEPT_EVIDENCE);
     }
 
-    /// Counts what the oracle left open, and keeps a line that says what that is; of these, too, only the first three are made.
+    /// Counts elements that the oracle left open, and keeps a line that names them; of these, too, only the first three
+    /// are made.
     pub fn leave_open(&mut self, by: usize, make: impl FnOnce() -> String) {
         self.open += by as u64;
         if by > 0 && self.open_evidence.len() < KEPT_EVIDENCE {
@@ -127,7 +130,7 @@ impl Tally {
         self.refusal.as_deref()
     }
 
-    /// Adds what the following batch saw. Batches merge in order, so sums have one order of addition.
+    /// Adds the tally of the following batch. Batches merge in order, so sums have one order of addition.
     pub fn merge(&mut self, later: Tally) {
         for (name, by) in later.counts {
             self.count(name, by);
@@ -154,8 +157,8 @@ impl Tally {
     }
 
     /// The judgement with its evidence, and with the refusal as its note: `Abstain` if the check refused; else
-    /// `Finding` if `found`; else `Undecided` if the oracle left something open, with what that is for evidence; else
-    /// `Pass`.
+    /// `Finding` if `found`; else `Undecided` if the oracle left something open, with lines that name it for evidence;
+    /// else `Pass`.
     pub fn judge(&self, found: bool) -> Judgement {
         let outcome = match (self.refusal(), self.open) {
             (Some(_), _) => Outcome::Abstain,
@@ -175,7 +178,7 @@ impl Tally {
     }
 }
 
-/// What a check says.
+/// Verdict of a check.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -183,7 +186,7 @@ pub enum Outcome {
     Pass,
     /// The check found what it looks for.
     Finding,
-    /// The check has nothing to say of this case; its note says why.
+    /// The check does not judge this case; its note says why.
     Abstain,
     /// The oracle could not decide a comparison that the verdict needs.
     Undecided,
@@ -212,7 +215,7 @@ impl Outcome {
 /// A verdict with its evidence.
 #[derive(Clone, Debug)]
 pub struct Judgement {
-    /// What the check says.
+    /// The verdict of the check.
     pub outcome: Outcome,
     /// Figures for the report, by the names that the check documents.
     pub figures: Vec<(&'static str, f64)>,

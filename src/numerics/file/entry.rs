@@ -8,7 +8,7 @@ use crate::tensor::Tensor;
 use super::npy;
 use super::safetensors::{self, FileError};
 
-/// Where an array lies.
+/// Location of an array: its file and its name there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     file: PathBuf,

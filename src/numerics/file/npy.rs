@@ -12,7 +12,7 @@ use super::safetensors::FileError;
 ///
 /// # Errors
 /// If the file cannot be read, breaks the format, or holds records or element types that this project has not. NumPy has no
-/// bf16 and no 8-bit floats: what writes them as raw bytes (`V2`, `V1`) is refused, as their type is not in the file.
+/// bf16 and no 8-bit floats: files with these as raw bytes (`V2`, `V1`) are refused, as their type is not in the file.
 pub fn read(path: &Path) -> Result<Tensor, FileError> {
     let bytes = read_whole(path).map_err(|source| FileError::Unread { path: path.to_path_buf(), source })?;
     parse(path, &bytes)
@@ -86,7 +86,7 @@ fn element_type(descr: &str) -> Option<(bool, DType, usize)> {
 mod tests {
     use super::*;
 
-    /// What `numpy.save` of version 1.0 writes for an array.
+    /// The bytes that `numpy.save` writes for an array, in version 1.0 of the format.
     fn saved(descr: &str, shape: &str, elements: &[u8]) -> Vec<u8> {
         let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
         while (10 + header.len() + 1) % 64 != 0 {

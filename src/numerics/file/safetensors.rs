@@ -23,7 +23,7 @@ pub enum FileError {
     Unread {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The file could not be written.
@@ -31,7 +31,7 @@ pub enum FileError {
     Unwritten {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The bytes break the format.
@@ -41,7 +41,7 @@ pub enum FileError {
         path: PathBuf,
         /// The format's name.
         format: &'static str,
-        /// How, with the sizes that show it.
+        /// The violation, with the sizes that show it.
         reason: String,
     },
     /// The format has the element type of a tensor, but this crate does not.
@@ -61,15 +61,15 @@ pub enum FileError {
         path: PathBuf,
         /// The tensor's name.
         tensor: String,
-        /// Which element or what about the name.
+        /// The fault, of an element or of the name.
         fault: TensorFault,
     },
 }
 
-/// What is wrong with one tensor.
+/// Fault of one tensor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TensorFault {
-    /// The type does not have an element, as a truth value that is neither 0 nor 1.
+    /// An element is no value of the type, such as a truth value other than 0 and 1.
     #[error(transparent)]
     Element(#[from] BytesError),
     /// The file has no tensor of this name.
@@ -81,7 +81,7 @@ pub enum TensorFault {
     /// The bytes are not those of the dims.
     #[error("it has {has} elements, its shape is {dims:?}")]
     Elements {
-        /// How many elements the bytes hold.
+        /// The number of elements that the bytes hold.
         has: usize,
         /// The dims that the header states.
         dims: Vec<usize>,
@@ -103,10 +103,10 @@ pub enum TensorFault {
 /// Bytes of a `C64`: the real part, then the imaginary one, f32 each.
 const COMPLEX: usize = 8;
 
-/// What errors call the format.
+/// The format's name in errors.
 const NAME: &str = "safetensors";
 
-/// What safetensors calls an element type; `None` where it has none. `F8_E4M3` is the variant without infinities, e4m3fn.
+/// The element type of safetensors; `None` if it has no such type. `F8_E4M3` is the variant without infinities, e4m3fn.
 fn format_name(dtype: DType) -> Option<Dtype> {
     Some(match dtype {
         DType::Pred => Dtype::BOOL,
@@ -264,7 +264,7 @@ const METADATA: &str = "__metadata__";
 /// Bytes of the header's length.
 const LENGTH: usize = 8;
 
-/// What is wrong, with the sizes that show it.
+/// The violation of the format, with the sizes that show it.
 fn reason(error: &SafeTensorError, bytes: &[u8]) -> String {
     let Some((length, rest)) = bytes.split_first_chunk::<LENGTH>() else {
         return format!("{} bytes, too few for the length of a header", bytes.len());

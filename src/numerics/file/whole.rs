@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The most bytes read of what is no plain file and says nothing of its size: a device or a pipe may never end.
+/// The most bytes read of a file that is not plain and has no known size: a device or a pipe may never end.
 const MOST: u64 = 1 << 30;
 
 /// The bytes of a plain file of any size that memory holds, or up to 1 GiB (2^30 bytes) of a device or a pipe.
@@ -38,9 +38,12 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
-/// Writes `bytes` to `path`. A plain file, there or not, is written beside under a name of its own that ends in `.partial` and
-/// then renamed, so that a killed run or a full disk leaves it as it was. A file that is there keeps its permissions. A symbolic
-/// link stays, and what it leads to is written so; anything else, such as a device or a pipe, is written to and never replaced.
+/// Writes `bytes` to `path`.
+///
+/// A plain file, existing or not, is written next to `path` under a name of its own that ends in `.partial`, and then
+/// renamed: a killed run or a full disk leaves the old file as it was. An existing file keeps its permissions. A
+/// symbolic link stays, and its target is written in this way. Anything else, such as a device or a pipe, is written to
+/// and never replaced.
 ///
 /// # Errors
 /// The system's first error, such as a folder that does not exist; and a file that may not be written.

@@ -1,4 +1,4 @@
-//! What is to be filled.
+//! Arguments of a program, and their rows, that inputs fill.
 
 use crate::ir::{Instruction, Op, Program};
 use crate::num::Format;
@@ -13,7 +13,7 @@ use super::{InputError, ParameterDoc};
 /// An argument of rank 2 or more has one row for each index of its leading dim; of rank 0 or 1 it is a single row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Argument {
-    /// What errors call it.
+    /// Its name, in errors and bindings.
     pub name: String,
     /// Element type of the tensor.
     pub dtype: DType,
@@ -50,7 +50,7 @@ impl Argument {
         if self.dims.len() < 2 { 1 } else { self.dims[0] }
     }
 
-    /// Elements along the last dim: what a distribution fills at a time. 1 for a scalar.
+    /// The number of elements along the last dim, which a distribution fills at a time; 1 for a scalar.
     pub fn width(&self) -> usize {
         self.dims.last().copied().unwrap_or(1)
     }
@@ -70,7 +70,7 @@ pub struct Row<'a> {
     pub spec: &'a InputSpec,
     /// All arguments of the program.
     pub arguments: &'a [Argument],
-    /// Which of the arguments the row is of.
+    /// The number of the row's argument.
     pub argument: usize,
     /// Index along the argument's leading dim. The rows of a higher-rank argument that share it are filled in order.
     pub index: u64,

@@ -1,4 +1,5 @@
-//! What each argument of a program is filled with: a distribution, an array of a file, or the result of another program.
+//! Sources of the values of each argument of a program: a distribution, an array of a file, or a result of another
+//! program.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,14 +15,14 @@ use crate::tensor::Tensor;
 
 use super::{Argument, InputError, InputKey, InputSpec, generate};
 
-/// What one argument is filled with.
+/// Source of the values of one argument.
 #[derive(Clone, Debug)]
 pub enum Binding {
     /// Values of a distribution.
     Drawn(InputSpec),
     /// An array, read once and shared by all who evaluate it.
     Given {
-        /// Where it is from: its file, and its name there.
+        /// Its file, and its name there.
         text: String,
         /// The array.
         tensor: Tensor,
@@ -99,14 +100,14 @@ impl Weights {
     }
 }
 
-/// What the arguments of a program are filled with.
+/// Sources of the values of all arguments of a program.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     /// The distribution of all arguments without a binding of their own.
     pub drawn: InputSpec,
     /// Bindings by a name that the argument answers to.
     bound: BTreeMap<String, Binding>,
-    /// What the other arguments are bound to.
+    /// Bindings of the other arguments to the arrays of one file.
     weights: Option<Weights>,
 }
 
@@ -139,15 +140,15 @@ impl Inputs {
         self
     }
 
-    /// What an argument is bound to, if it is.
+    /// The binding of an argument; `None` if it is left to the distribution.
     pub fn binding(&self, number: usize, argument: &Argument) -> Option<&Binding> {
         let names = argument.answers_to(number);
         let arrays = self.weights.iter().map(|weights| weights.arrays.as_ref());
         std::iter::once(&self.bound).chain(arrays).find_map(|bound| names.iter().find_map(|name| bound.get(name)))
     }
 
-    /// Types of `arguments` and what each is filled with: programs for which this is one text get the same tensors, under one
-    /// key and over the same rows.
+    /// Types of `arguments` and the source of each one's values. Programs for which this text is equal get the same
+    /// tensors, under one key and over the same rows.
     pub fn fillings(&self, arguments: &[Argument]) -> String {
         let filled = |(number, argument): (usize, &Argument)| {
             let Argument { dtype, dims, .. } = argument;
@@ -232,7 +233,7 @@ impl Inputs {
         Ok(tensors.into_iter().flatten().collect())
     }
 
-    /// What another program gives.
+    /// The result `output` of another program.
     fn earlier(&self, key: &InputKey, program: &ProgramSpec, output: &str) -> Result<Tensor, InputError> {
         let text = format!("{program}:{output}");
         let unbound = |why: String| InputError::Unbound { text: text.clone(), why };
@@ -249,7 +250,7 @@ impl Inputs {
     }
 }
 
-/// That an array is what an argument is; of the first one any rows.
+/// Checks that an array has the type and shape of its argument; the first argument may have any number of rows.
 fn check_shape(number: usize, argument: &Argument, tensor: &Tensor) -> Result<(), InputError> {
     let skipped = usize::from(number == 0 && argument.dims.len() > 1);
     let same = tensor.dtype() == argument.dtype

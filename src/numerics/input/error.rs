@@ -1,4 +1,4 @@
-//! What can be wrong with a spec or the arguments it is to fill.
+//! Faults of a spec or of the arguments that it is to fill.
 
 use super::ParameterDoc;
 
@@ -18,7 +18,7 @@ pub enum InputError {
     Syntax {
         /// The whole spec as written.
         text: String,
-        /// What breaks the form.
+        /// The violation of the form.
         reason: String,
     },
     /// The distribution has no such parameter.
@@ -60,7 +60,7 @@ pub enum InputError {
     Unsuitable {
         /// The distribution's name.
         input: &'static str,
-        /// Which argument or parameter does not fit, and what would.
+        /// The argument or parameter that does not fit, and the values that would.
         source: Unfit,
     },
     /// The rows asked for are not those of the first argument.
@@ -70,7 +70,7 @@ pub enum InputError {
         argument: String,
         /// Its rows, by its dims.
         has: usize,
-        /// How many rows are asked for.
+        /// The number of rows that are asked for.
         asked: u64,
     },
     /// An argument has more elements than can be held.
@@ -94,7 +94,7 @@ pub enum InputError {
     Unbound {
         /// The binding as written.
         text: String,
-        /// What is missing.
+        /// The reason, such as a missing array.
         why: String,
     },
     /// An array has another shape than its argument.
@@ -117,7 +117,7 @@ pub struct Unfit {
     pub argument: Option<usize>,
     /// The parameter of the distribution, where it is one of them.
     pub parameter: Option<&'static str>,
-    /// What does not fit, and what would.
+    /// The misfit, and the values that would fit.
     pub why: String,
 }
 

@@ -11,8 +11,8 @@ use super::{Argument, InputError, InputKey, InputSpec, Row, Sampler, Streams};
 ///
 /// `rows` counts along the leading dim of the first argument, whose dims are those of this part; row r has the same bits
 /// whichever rows are asked for with it. The other arguments are always whole. Floats follow the spec, rounded once to
-/// nearest even (to bf16 and thereby to the dtype, where the spec says so); a value beyond the dtype's range is what
-/// rounding makes of it. Integers are uniform below the width of the first argument, as indices into its rows are
+/// nearest even (to bf16 and thereby to the dtype, if the spec says so); a value beyond the dtype's range becomes the
+/// result of that rounding. Integers are uniform below the width of the first argument, as indices into its rows are
 /// (below their dtype's limit, if that is less), and predicates are fair coins, whatever the spec.
 ///
 /// # Errors
@@ -61,7 +61,7 @@ pub(super) fn each<'s>(
     (0..arguments.len()).map(tensor).collect()
 }
 
-/// Which argument, from which row on, of how many elements.
+/// An argument's number, its first row, and its number of elements.
 #[derive(Clone, Copy)]
 struct Place {
     number: usize,

@@ -113,8 +113,8 @@ fn fill_rhs(row: &Row, out: &mut [f64]) {
     out.iter_mut().for_each(|x| *x = if sampler.bits() & 1 == 0 { size } else { -size });
 }
 
-/// Which of the k indices belong together. Slot 0 remains; the other slots follow as groups of two, the first one of
-/// three if k is even; slot s lies at index (start + step * s) mod k.
+/// The grouping of the k indices. Slot 0 remains; the other slots follow as groups of two, the first one of three if k
+/// is even; slot s lies at index (start + step * s) mod k.
 struct Places {
     k: usize,
     start: usize,

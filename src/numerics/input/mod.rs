@@ -39,9 +39,9 @@ pub use stream::{InputKey, Streams};
 pub trait Input: Sync {
     /// The name in suites and case ids.
     fn name(&self) -> &'static str;
-    /// What the values are, as a formula over one row x_i, and where it comes from. Values are pure numbers.
+    /// The values, as a formula over one row x_i, and its source. Values are pure numbers.
     fn doc(&self) -> &'static str;
-    /// What a spec may set, sorted by name; [`COMMON`] parameters come on top.
+    /// The parameters that a spec may set, sorted by name; [`COMMON`] parameters come on top.
     fn parameters(&self) -> &'static [ParameterDoc];
     /// Whether these arguments can be filled with these parameters; the error says what does not fit.
     fn check(&self, _spec: &InputSpec, _arguments: &[Argument]) -> Result<(), Unfit> {

@@ -1,4 +1,4 @@
-//! What a spec may set.
+//! Parameters that a spec may set.
 
 /// One parameter of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,7 +11,7 @@ pub struct ParameterDoc {
     pub range: (f64, f64),
     /// Whether only whole numbers are accepted.
     pub whole: bool,
-    /// What it sets.
+    /// Its meaning.
     pub doc: &'static str,
 }
 

@@ -1,11 +1,11 @@
-//! Random bits for each row, from what names the inputs of a case.
+//! Random bits for each row, from the names that identify the inputs of a case.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 use super::random::Sampler;
 
-/// What the bits of a case's inputs depend on, besides argument and row.
+/// The key that the bits of a case's inputs depend on, besides argument and row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct InputKey {
     /// Name of the suite.

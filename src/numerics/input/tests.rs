@@ -161,7 +161,7 @@ fn what_does_not_fit_is_refused() {
     assert!(check("ill-conditioned", &crossed).contains("are no [.., k] and [k, n]"));
 }
 
-/// What the platform's libm computes differs between machines; what core-math computes does not.
+/// Results of the platform's libm differ between machines; those of core-math do not.
 #[test]
 fn no_platform_function_lies_on_the_way() {
     let platform =

@@ -39,7 +39,7 @@ pub enum BinsError {
         log2_reduction: u32,
         /// The bins that are needed.
         least: usize,
-        /// What the operand is padded to a multiple of.
+        /// The number that the operand is padded to a multiple of.
         tiling: usize,
         /// The result's size.
         bins: usize,

@@ -124,7 +124,8 @@ impl Builder {
         Ok(sum)
     }
 
-    /// A step of the sum over devices of this number: what arrives from one, of the type that is sent, and what the next has.
+    /// A step of the sum over devices of this number: the partial sum that arrives from one device, in the type that is
+    /// sent, plus the next device's own value.
     pub fn exchange(&mut self, number: usize, arrived: ValueId, own: ValueId) -> Result<ValueId> {
         let carries = self.instructions[arrived].shape.element_type();
         let sum = self.binary(Binary::Add, arrived, own)?;

@@ -19,7 +19,7 @@ impl DotDims {
         DotDims { lhs_contracting: vec![1], rhs_contracting: vec![0], ..DotDims::default() }
     }
 
-    /// How many products go into one sum, for a left operand of these dims.
+    /// The number of products in one sum, for a left operand of these dims.
     pub fn products(&self, lhs: &[usize]) -> usize {
         self.lhs_contracting.iter().map(|d| lhs[*d]).product()
     }
@@ -33,7 +33,7 @@ impl DotDims {
 /// A dot as `batch` products `[m,k] x [k,n]`: transpose each operand, then read it row-major.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DotPlan {
-    /// How many products: the places of the batch dims.
+    /// The number of matrix products: the places of the batch dims.
     pub batch: usize,
     /// Rows of the left operand: the places of its free dims.
     pub m: usize,

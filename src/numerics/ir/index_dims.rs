@@ -1,4 +1,4 @@
-//! Dimension numbers of what reads or writes at places that an array of indices names.
+//! Dimension numbers of operations that read or write at positions given by an array of indices.
 
 /// Dimension numbers of `gather`, as HLO names them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

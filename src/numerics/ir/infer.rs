@@ -1,4 +1,4 @@
-//! Shape checking: what an operation gives for operands of given shapes, or why it cannot.
+//! Shape checking: the result's shape of an operation on operands of given shapes, or the reason why it has none.
 
 use crate::num::Format;
 use crate::tensor::DType;

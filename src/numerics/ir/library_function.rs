@@ -1,7 +1,7 @@
-//! What compilers leave to libraries that have a way of their own.
+//! Functions that compilers leave to libraries with methods of their own.
 
-/// A function of a library, beside the instruction that says what it computes: of a machine that has the library, it says how.
-/// Or the numbers that a constant stands for.
+/// A function of a library, kept beside the instruction that defines its result. On a machine that has the library, it
+/// determines the method. Or the real numbers that a constant stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LibraryFunction {
     /// Beside a call of the definition, which takes real and imaginary part, or one real array, and gives the same.
@@ -55,7 +55,7 @@ impl Turns {
 /// A discrete Fourier transform over an array's last dims.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fft {
-    /// Of what to what.
+    /// The kind: the types of operand and result, and the direction.
     pub kind: FftKind,
     /// The extents of the transformed dims, of RFFT's operand and of IRFFT's result.
     pub lengths: Vec<usize>,
@@ -74,7 +74,7 @@ pub enum FftKind {
     Irfft,
 }
 
-/// What a triangular system is like.
+/// Form of a triangular system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TriangularSystem {
     /// Whether the unknowns stand on the matrix' right: `op(a) x = b`, not `x op(a) = b`.
@@ -87,7 +87,7 @@ pub struct TriangularSystem {
     pub has_ones: bool,
 }
 
-/// What LAPACK does with an LU or QR decomposition.
+/// LAPACK's functions of an LU or QR decomposition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Decomposition {
     /// `getrf`: of a matrix L and U, the pivots from one, and `info`.
@@ -105,7 +105,7 @@ pub enum Decomposition {
     },
 }
 
-/// What a dot does not tell of the convolution that it stands for.
+/// Properties of a convolution that are lost in the dot that stands for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Convolution {
     /// Elements of the window: a sum has so many runs of products, one after the other, each over the features of a group.

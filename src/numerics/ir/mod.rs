@@ -1,8 +1,8 @@
 //! A program: HLO operations in order. Built-in programs and imported ones are the same thing.
 //!
-//! [`Program`], [`Computation`] and [`Instruction`] hold [`Op`]s (`program`, `op`, `function`); [`infer`] checks their
-//! shapes, and [`Builder`] puts them together; a program displays as HLO text (`print`). What both the machine and the
-//! oracle need to evaluate them stands here as well: [`DotPlan`], [`movement`] and the sizes of [`approx`].
+//! [`Program`], [`Computation`] and [`Instruction`] hold [`Op`]s (`program`, `op`, `scalar_op`); [`infer`] checks their
+//! shapes, and [`Builder`] puts them together; a program displays as HLO text (`jax_text`). The parts of an evaluation
+//! that the machine and the oracle share are here as well: [`DotPlan`], [`movement`] and the sizes of [`approx`].
 
 pub mod approx;
 mod builder;

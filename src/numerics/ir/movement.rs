@@ -1,5 +1,5 @@
-//! Operations that only move elements, generic over what an element is, so that both worlds share them: nothing here
-//! computes.
+//! Operations that only move elements, generic over the type of an element, so that both worlds share them: nothing
+//! here computes.
 
 #[cfg(test)]
 mod tests;
@@ -23,8 +23,8 @@ pub fn permute<T: Clone>(elements: &[T], dims: &[usize], order: &[usize]) -> Vec
     apply(&Op::Transpose { permutation: order.to_vec() }, &[(elements, dims)], &[], &[], &out)
 }
 
-/// Where in an operand of these dims the elements of a result of `rank` dims lie: the first one, and how far it is from one to the next
-/// along each dim. `None` where an operation picks elements in another way.
+/// Positions, in an operand of these dims, of the elements of a result of `rank` dims: that of the first one, and the
+/// step from one to the next along each dim. `None` if the operation picks elements in another way.
 pub fn steps(op: &Op, dims: &[usize], rank: usize) -> Option<(isize, Vec<isize>)> {
     let strides = row_major(dims);
     match op {
@@ -143,8 +143,8 @@ pub fn apply<T: Clone>(
     }
 }
 
-/// Where the elements of a `slice` or `dynamic-slice` lie in its operand, if side by side; `None` if not, and for other
-/// operations. The arguments are those of [`apply`].
+/// The range of a `slice` or `dynamic-slice` in its operand, if its elements lie side by side; `None` if not, and for
+/// other operations. The arguments are those of [`apply`].
 pub fn stretch(op: &Op, dims: &[usize], starts: &[i64], out_dims: &[usize]) -> Option<Range<usize>> {
     let strides = row_major(dims);
     let base = match op {
@@ -306,8 +306,9 @@ impl<'a> Starts<'a> {
     }
 }
 
-/// Where each update element of a `scatter` lands in the arrays, which have these dims, in the updates' order; `None` for
-/// those of a window that does not lie inside. Elements are counted row-major. Shapes must have passed [`super::infer`].
+/// The position of each update element of a `scatter` in the arrays, which have these dims, in the updates' order.
+/// `None` for the elements of a window that does not lie inside. Positions are row-major. Shapes must have passed
+/// [`super::infer`].
 pub fn scatter_positions(
     numbers: &ScatterDims,
     dims: &[usize],
@@ -381,8 +382,8 @@ fn gather<T: Clone>(
 }
 
 impl Window {
-    /// Which element of an array of these dims and strides the window shows at `inside` of its own extents, where it makes the
-    /// result's element `out`; none where that is padding.
+    /// The element of an array of these dims and strides that is at `inside` in the window of the result's element
+    /// `out`; `None` if that is padding.
     pub fn element(&self, dims: &[usize], strides: &[isize], out: &[usize], inside: &[usize]) -> Option<usize> {
         let mut at = 0;
         for (d, w) in self.0.iter().enumerate() {

@@ -27,14 +27,13 @@ pub enum Op {
         /// The dim that it counts along.
         dim: usize,
     },
-    /// Each element in another type, which the given shape says. To a float it is rounded to nearest even, a float to
-    /// an integer truncated and saturated (FACTS 11.1, 4.1); to a predicate it becomes whether it is other than zero.
+    /// Each element converted to the type of the given shape. To a float it is rounded to nearest even; a float to an
+    /// integer is truncated and saturated (FACTS 11.1, 4.1); to a predicate it becomes whether it is other than zero.
     Convert,
-    /// The bits of each element read as another type of the same width, which the given shape says.
+    /// The bits of each element read as another type of the same width, that of the given shape.
     BitcastConvert,
-    /// Each float rounded to nearest even to a format of so many bits, in the type that it has. Where the exponent
-    /// field shrinks, what exceeds the format becomes an infinity, what lies below its normal numbers a zero (FACTS
-    /// 1.4).
+    /// Each float rounded to nearest even to a format of so many bits, in the type that it has. If the exponent field
+    /// shrinks, numbers beyond the format become infinities, and numbers below its normal ones zeros (FACTS 1.4).
     ReducePrecision {
         /// Bits of the format's exponent field.
         exponent_bits: u32,
@@ -98,7 +97,7 @@ pub enum Op {
     /// of the updates for each index vector is combined with the arrays; one that does not lie inside them is left out.
     /// The order in which updates of one element are combined is open.
     Scatter {
-        /// Where windows lie.
+        /// Positions of the windows.
         dims: ScatterDims,
         /// Takes N scalars of the arrays and N of the updates, gives N.
         to_apply: ComputationId,
@@ -109,9 +108,9 @@ pub enum Op {
     Binary(Binary),
     /// A predicate for each pair of elements of two arrays of one shape.
     Compare {
-        /// What is asked.
+        /// The relation that is tested.
         direction: Compare,
-        /// The order of floats that it is asked in.
+        /// The order of floats.
         order: CompareOrder,
     },
     /// Operands: predicate (of the arrays' dims, or a scalar), array on true, array on false.
@@ -119,15 +118,15 @@ pub enum Op {
     /// Operands: low, value, high; the edges may be scalars. `min(max(low, value), high)`.
     Clamp,
     /// Operands: N arrays of one shape, then N scalar inits. A tuple results if N > 1. The order in which elements are
-    /// combined is open, and how often the init is among them (FACTS 3.2).
+    /// combined is open, and so is the number of times that the init is among them (FACTS 3.2).
     Reduce {
         /// The dims that are reduced, and that the result does not have.
         dims: Vec<usize>,
         /// Takes N accumulated scalars and N more, gives N.
         to_apply: ComputationId,
     },
-    /// Operands: array, scalar init, which the padding holds as well. The reduction of what a window shows at
-    /// each of its places.
+    /// Operands: array, scalar init, which the padding holds as well. The reduction of the elements in a window at each
+    /// of its places.
     ReduceWindow {
         /// The window, which moves over all dims.
         window: Window,
@@ -146,7 +145,7 @@ pub enum Op {
     /// The first elements in IEEE totalOrder along the last dim, best first, ties by the lower index (FACTS 4); gives
     /// (values, s32 indices).
     TopK {
-        /// How many; at most the last dim's extent.
+        /// The number of elements that are taken; at most the last dim's extent.
         k: usize,
         /// Whether the largest are the best; otherwise the smallest.
         largest: bool,
@@ -158,9 +157,9 @@ pub enum Op {
     /// Operands: two arrays of one float type. Sums of products over the contracting dims, for each place of the batch
     /// dims; the result's float type may be given.
     Dot {
-        /// Which dims are contracted, and which are batch dims.
+        /// The contracting dims and the batch dims.
         dims: DotDims,
-        /// What is asked for the left and the right operand.
+        /// The precision asked for the left and for the right operand.
         precision: [Precision; 2],
     },
     /// All operands as one value.
@@ -179,7 +178,7 @@ pub enum Op {
         /// Takes the state and gives a tuple of the next one.
         body: ComputationId,
     },
-    /// What nothing here has a meaning for. The shape is given.
+    /// An operation without a meaning here. The shape is given.
     Opaque(Opaque),
 }
 
@@ -189,7 +188,7 @@ pub const TRIP_BOUND: usize = 1 << 20;
 /// Attributes of the custom call `ApproxTopK` (FACTS 5.1), which takes the largest values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApproxTopK {
-    /// How many values are wanted.
+    /// The number of values that are wanted.
     pub k: usize,
     /// The dim along which they are taken: the last one.
     pub reduction_dim: usize,
@@ -215,7 +214,7 @@ pub struct PartialReduce {
     pub recall_target: f32,
 }
 
-/// What an operation does with elements: most rooms ask no more.
+/// Effect of an operation on elements; most rooms need to know no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Has no operands.
@@ -265,7 +264,7 @@ impl Op {
         first.into_iter().chain(second)
     }
 
-    /// What it does with elements.
+    /// Its effect on elements.
     pub const fn class(&self) -> Class {
         match self {
             Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. } => Class::Source,

@@ -1,13 +1,13 @@
-//! Operations that nothing here has a meaning for.
+//! Operations without a meaning here.
 
-/// A function of its operands of which no more is known than that: two of the same name and terms give the same for the same
-/// operands. Files are shown and compared with such; whatever evaluates a program refuses it.
+/// A function of its operands of which nothing else is known: two of the same name and terms have the same result for
+/// the same operands. Files with such operations are shown and compared; every evaluation of a program refuses them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Opaque {
     /// The opcode, of a custom call the target: `rng`, `tpu_custom_call`.
     pub name: String,
-    /// Whatever else tells it from others of its name: shapes, attributes, what it calls.
+    /// Everything else that tells it from others of its name: shapes, attributes, the computations that it calls.
     pub terms: String,
-    /// Which of the arrays that it gives this is, from 0.
+    /// The number, from 0, of this array among its results.
     pub part: usize,
 }

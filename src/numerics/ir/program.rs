@@ -54,7 +54,7 @@ impl Shape {
         }
     }
 
-    /// The element type of what shape checking has found to be an array.
+    /// The element type of a value that shape checking has found to be an array.
     ///
     /// # Panics
     /// For a tuple.
@@ -128,20 +128,20 @@ pub enum Fusion {
         /// Whether the library rounds where conversions say so: in a file that was compiled without excess precision.
         rounds: bool,
     },
-    /// A product and what adds it alone: it is added before it is rounded, on any chip. No file says so; whoever explores what a
-    /// compiler may contract writes it.
+    /// A product and the one sum that uses it: the product is added before it is rounded (fused multiply-add), on any
+    /// chip. No file has this: it is inserted where the contractions that a compiler may make are explored.
     Joined,
     /// None: an addition between devices, of one sum over them. `carries` is the type in which sums travel.
     Exchange {
         /// The sum's.
         number: usize,
-        /// What is sent from device to device.
+        /// The type that is sent from device to device.
         carries: DType,
         /// Whether a compiled file's plan fixes its order (FACTS 6.2): then no compiler is free to choose another one.
         is_planned: bool,
     },
-    /// None: a value that a loop carries from one trip to the next, in its declared type. No file says so; whoever lays trips out one
-    /// after the other writes it.
+    /// No fusion: a value that a loop carries from one trip to the next, in its declared type. No file has this: it is
+    /// inserted where trips are laid out one after the other.
     Carried,
 }
 
@@ -162,22 +162,22 @@ impl Fusion {
 pub struct Instruction {
     /// Unique within its computation.
     pub name: String,
-    /// What is done.
+    /// The operation.
     pub op: Op,
-    /// The values that it is done to, all of them earlier ones.
+    /// The operands, all of them earlier values.
     pub operands: Vec<ValueId>,
     /// The result's type, as [`super::infer`] finds it.
     pub shape: Shape,
     /// The fusion of a compiled file that computes it.
     pub fusion: Option<Fusion>,
-    /// How a compiled file cuts it up, if it is a matmul.
+    /// Its tiling in a compiled file, if it is a matmul.
     pub tiling: Option<Arc<Tiling>>,
-    /// What a library computes in its place, on a machine that has the library.
+    /// The library function that is computed in its place, on a machine that has the library.
     pub library: Option<Arc<LibraryFunction>>,
     /// The dim along which elements lie side by side, where the file says that it is another than the last one.
     pub minor: Option<usize>,
     /// Its settings that the machine does not follow, with those that hold for all of the fusion or call around it;
-    /// `None` where nothing.
+    /// `None` if there are none.
     pub settings: Option<Arc<[Setting]>>,
 }
 
@@ -258,7 +258,7 @@ impl Computation {
         self.instructions[self.root].op == Op::Parameter(number)
     }
 
-    /// How often each value is an operand.
+    /// The number of times that each value is an operand.
     pub fn uses(&self) -> Vec<usize> {
         let mut uses = vec![0; self.instructions.len()];
         self.instructions.iter().flat_map(|i| &i.operands).for_each(|operand| uses[*operand] += 1);
@@ -282,11 +282,11 @@ impl Computation {
 pub struct Program {
     /// Its name in HLO text, behind `HloModule`.
     pub name: String,
-    /// The entry and what it calls; each lies behind those that it calls.
+    /// The entry and all computations that it calls; each lies behind those that it calls.
     pub computations: Vec<Computation>,
     /// The computation that takes the program's arguments and gives its results.
     pub entry: ComputationId,
-    /// What checks call the results; as many as there are.
+    /// The names of the results, used by checks; one for each result.
     pub output_names: Vec<String>,
     /// Settings of the whole file that the machine does not follow, by name.
     pub settings: Vec<Setting>,

@@ -41,7 +41,7 @@ named! {
         Ceil = "ceil",
         /// The cosine of an angle in radians.
         Cosine = "cosine",
-        /// How many zeros an integer's bits begin with, from the top.
+        /// The number of leading zeros of an integer's bits.
         CountLeadingZeros = "count-leading-zeros",
         /// The error function, `2 / sqrt(pi)` times the integral of `e^-t^2` from 0 to x.
         Erf = "erf",
@@ -63,7 +63,7 @@ named! {
         Negate = "negate",
         /// Every bit of an integer flipped; of a predicate, its negation.
         Not = "not",
-        /// How many bits of an integer are set.
+        /// The number of bits set in an integer.
         PopulationCount = "popcnt",
         /// The nearest integer to a float, ties away from zero.
         RoundNearestAfz = "round-nearest-afz",
@@ -134,7 +134,7 @@ named! {
         Or = "or",
         /// The first operand to the power of the second, as C's `pow`; an integer's negative powers are truncated toward zero.
         Power = "power",
-        /// What a division truncated toward zero leaves (`fmod`); the dividend where an integer divisor is 0.
+        /// The remainder of a division truncated toward zero (`fmod`); the dividend if an integer divisor is 0.
         Remainder = "remainder",
         /// The bits moved up by the second operand, zeros moved in; 0 from the width on.
         ShiftLeft = "shift-left",
@@ -186,7 +186,7 @@ impl Binary {
 }
 
 named! {
-    /// What `compare` asks of two operands.
+    /// The relation that `compare` tests on two operands.
     pub enum Compare {
         /// Equal.
         Eq = "EQ",
@@ -232,7 +232,7 @@ impl Compare {
     }
 }
 
-/// How `compare` orders floats. Integers and predicates have one order only.
+/// The order in which `compare` puts floats. Integers and predicates have one order only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CompareOrder {
     /// IEEE comparison: NaN is unordered, -0 equals +0.

@@ -1,7 +1,7 @@
-//! Settings: what a file asks of an operation that may decide its bits, and that the machine does not follow.
+//! Settings: attributes of an operation in a file that may decide its bits, and that the machine does not follow.
 //!
-//! Nothing is proven over a setting: programs whose settings differ are not the same (`crate::same`), and a difference of
-//! settings is told (`hlo diff`).
+//! Nothing is proven over a setting: programs whose settings differ are not the same (`crate::same`), and `hlo diff`
+//! reports a difference of settings.
 
 use std::fmt::{self, Display, Formatter, Write};
 
@@ -58,8 +58,8 @@ impl Setting {
         }
     }
 
-    /// Whether it is a compiler's own: its plan, or a promise about indices, which it finds out or has made use of. A program and
-    /// what it was compiled to differ in those.
+    /// Whether it is a compiler's own: its plan, or a promise about indices, which it finds out or has made use of. A
+    /// program and its compiled form differ in those.
     pub fn is_of_compiler(&self) -> bool {
         match self {
             Setting::Accuracy(_) => false,

@@ -1,12 +1,12 @@
-//! How a compiled file says that a matmul is cut up.
+//! Tiling of a matmul, as a compiled file states it.
 
 use std::fmt::{self, Display, Formatter};
 
-/// The plan of a matmul in a compiled TPU file (FACTS 10.1). What each part means is not public; `k_block` is an inference
-/// that fits every file seen.
+/// The plan of a matmul in a compiled TPU file (FACTS 10.1). The meaning of each part is not public; `k_block` is an
+/// inference that fits every file seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tiling {
-    /// What the compiler calls the way in which it writes the loops.
+    /// The compiler's name for its method of writing the loops.
     pub emitter: String,
     /// The window of the right operand, in the file's units: rows in eights.
     pub kernel_window: Vec<usize>,
@@ -16,7 +16,8 @@ pub struct Tiling {
     pub input_window: Vec<usize>,
     /// Steps over the result's windows, and last over K's.
     pub iterations: Vec<usize>,
-    /// How many products are summed before the sum joins the next such block's; `None` where the windows do not tell.
+    /// The number of products that are summed before the sum is added to that of the next block; `None` if the windows
+    /// do not determine it.
     pub k_block: Option<usize>,
 }
 
@@ -39,7 +40,7 @@ impl Tiling {
         Tiling { k_block: fitting.filter(|block| *block > 0), ..self.clone() }
     }
 
-    /// How the sum over K is cut, in words: `K in 8 blocks of 1792`.
+    /// The cut of the sum over K, in words: `K in 8 blocks of 1792`.
     pub fn cut(&self, k: usize) -> String {
         match self.k_block {
             Some(block) if block < k => format!("K in {} blocks of {block}", k.div_ceil(block)),

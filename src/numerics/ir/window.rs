@@ -36,9 +36,9 @@ pub struct WindowDim {
     pub size: usize,
     /// From one place of the window to the next.
     pub stride: usize,
-    /// Padding before the first element of the array; what is negative hides elements.
+    /// Padding before the first element of the array; a negative one hides elements.
     pub pad_low: i64,
-    /// Padding behind the last element of the array; what is negative hides elements.
+    /// Padding behind the last element of the array; a negative one hides elements.
     pub pad_high: i64,
     /// From one element of the array to the next: 1 where they are neighbours, more with padding between them.
     pub base_dilation: usize,

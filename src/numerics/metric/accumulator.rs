@@ -1,20 +1,20 @@
-//! From terms to one number.
+//! Reduction of terms to one number.
 
 use super::exact_sum::ExactSum;
 use super::{Metric, Sample};
 
-/// What one element or row contributes.
+/// Contribution of one element or row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Term {
     /// Flat index of the element, or of the row's first element, in the whole output.
     pub index: usize,
-    /// At least 0; infinity where nothing finite is right.
+    /// At least 0; infinity if no finite number is right.
     pub value: f64,
-    /// What means divide by: 1 for each term, unless the metric says otherwise.
+    /// The weight in means, 1 unless the metric says otherwise: means divide by the sum of weights.
     pub weight: f64,
 }
 
-/// How terms become one number.
+/// Reduction of terms to one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// The largest value.
@@ -32,7 +32,7 @@ pub enum Reduction {
     Percentile(u8),
 }
 
-/// A term with its place.
+/// The largest term, with its position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Worst {
     /// The term's value.
@@ -41,7 +41,7 @@ pub struct Worst {
     pub index: usize,
 }
 
-/// What one metric has seen of an output so far.
+/// State of one metric over the part of an output seen so far.
 #[derive(Clone)]
 pub struct Accumulator {
     metric: &'static dyn Metric,
@@ -85,7 +85,7 @@ impl Accumulator {
         });
     }
 
-    /// Takes in what another accumulator of the same metric has seen of the same output.
+    /// Adds the state of another accumulator of the same metric over the same output.
     pub fn merge(&mut self, other: Accumulator) {
         debug_assert_eq!(self.metric.name(), other.metric.name());
         self.terms += other.terms;

@@ -33,7 +33,7 @@ pub fn ulp_error(format: &Format, got: f64, truth: f64) -> f64 {
     if error == 0.0 || error.is_infinite() { error } else { error / format.ulp(truth) }
 }
 
-/// `error / by`, where no error is none by any measure and any error exceeds a measure of zero.
+/// `error / by`: 0 for an error of 0 whatever the measure, and infinite for any other error by a measure of zero.
 pub(super) fn relative(error: f64, by: f64) -> f64 {
     if error == 0.0 {
         0.0

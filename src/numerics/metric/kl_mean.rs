@@ -1,4 +1,4 @@
-//! How far the distribution of a row moves on average.
+//! Mean distance of the distributions of rows from their truth.
 
 use super::row::each_row;
 use super::{Metric, Reduction, Sample, Term, Unit};

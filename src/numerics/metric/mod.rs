@@ -35,7 +35,7 @@ use crate::num::Format;
 /// Consecutive elements of one output, beside their truth. The slices are as long as each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    /// What the program computed; every value belongs to `format`.
+    /// The computed values; every one belongs to `format`.
     pub got: &'a [f64],
     /// The real values, rounded to nearest f64 and no further.
     pub truth: &'a [f64],
@@ -49,7 +49,7 @@ pub struct Sample<'a> {
     pub scale: Option<&'a [f64]>,
 }
 
-/// Which way a metric improves.
+/// The direction in which a metric improves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
     /// Smaller is better.
@@ -58,7 +58,7 @@ pub enum Better {
     Higher,
 }
 
-/// What a figure is counted in.
+/// Unit of a figure.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, PartialEq, Eq)]
 pub enum Unit {
     /// A pure number: a ratio, a share, a count of standard errors.
@@ -111,15 +111,15 @@ impl Unit {
 pub trait Metric: Sync {
     /// The name in suites and reports.
     fn name(&self) -> &'static str;
-    /// What its value is counted in.
+    /// The unit of its value.
     fn unit(&self) -> Unit;
-    /// Which way it improves: for a distance, downward.
+    /// The direction in which it improves: for a distance, downward.
     fn better(&self) -> Better {
         Better::Lower
     }
-    /// What it is, as a formula in t (truth), y (output) and, for rows, p and q (both divided by their sums).
+    /// Its definition, as a formula in t (truth), y (output) and, for rows, p and q (both divided by their sums).
     fn doc(&self) -> &'static str;
-    /// How the terms become one number.
+    /// The reduction of its terms to one number.
     fn reduction(&self) -> Reduction;
     /// Whether it needs [`Sample::scale`].
     fn needs_scale(&self) -> bool {

@@ -1,4 +1,4 @@
-//! What 99 elements in a hundred stay within.
+//! Error in ulps that 99 elements in a hundred do not exceed.
 
 use super::element::{each, ulp_error};
 use super::{Metric, Reduction, Sample, Term, Unit};

@@ -1,4 +1,4 @@
-//! How far probabilities are from summing to one.
+//! Distance of the sum of probabilities from one.
 
 use super::exact_sum::ExactSum;
 use super::row::each_row;

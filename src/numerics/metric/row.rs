@@ -8,7 +8,7 @@ use super::{Sample, Term};
 
 /// One row of output beside its truth.
 pub(super) struct Row<'a> {
-    /// What the program computed.
+    /// The computed values.
     pub got: &'a [f64],
     /// The real values, rounded to f64.
     pub truth: &'a [f64],
@@ -61,8 +61,8 @@ impl Row<'_> {
         self.got.iter().zip(self.truth).map(apart).collect::<ExactSum>().value() / 2.0
     }
 
-    /// The distance of what is no distribution: none if output and truth agree throughout (a row of NaN is right where
-    /// NaN is due), infinite otherwise.
+    /// The distance of a row that is no distribution: zero if output and truth agree throughout (a row of NaN is right
+    /// if NaN is due), infinite otherwise.
     fn same_or_infinite(&self) -> f64 {
         let same = self.got.iter().zip(self.truth).all(|(y, t)| absolute_error(self.format, *y, *t) == 0.0);
         if same { 0.0 } else { f64::INFINITY }

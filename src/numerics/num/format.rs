@@ -3,7 +3,7 @@
 //! Sources: IEEE 754-2019 section 3.6 (f16, f32, f64); OCP OFP8 v1.0 (e4m3fn, e5m2); OCP MX v1.0 (e2m1fn, e8m0fnu);
 //! ml_dtypes 0.5 (e3m4, e4m3 and the `fnuz` formats); the field layouts of bf16 and tf32 are the top 16 and 19 bits of f32.
 
-/// How a format spends the codes with the largest exponent field.
+/// Use of the codes with the largest exponent field in a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Specials {
     /// Infinities and NaNs, as IEEE 754 does.
@@ -28,9 +28,9 @@ pub struct Format {
     pub exponent_bits: u32,
     /// Bits of the fraction field, without the hidden bit.
     pub fraction_bits: u32,
-    /// What an exponent field exceeds the exponent by.
+    /// The exponent field minus the exponent.
     pub bias: i32,
-    /// What is no finite number.
+    /// The codes that are no finite numbers.
     pub specials: Specials,
 }
 

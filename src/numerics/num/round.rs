@@ -6,7 +6,7 @@ use rug::Float;
 
 use super::format::{Format, Specials, floor_log2, scale};
 
-/// Where a value between two neighbours of a format goes.
+/// Direction of rounding: the neighbour in a format that a value between two neighbours becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// To the nearer neighbour, ties to the even significand (IEEE 754 roundTiesToEven).
@@ -31,7 +31,7 @@ impl Format {
         }
     }
 
-    /// What NaN is: -0 in a format without one.
+    /// NaN, or -0 in a format without one.
     fn nan(&self, value: f64) -> f64 {
         if self.has_nan() { value } else { -0.0 }
     }
@@ -40,10 +40,13 @@ impl Format {
 /// Rounds `±(significand + tail) * 2^exponent` to `format`, where `tail` is 0, or any value in (0, 1) if `sticky`.
 ///
 /// To nearest with `sticky`, the significand must reach at least one bit below the last place kept: a tail alone does
-/// not say on which side of a tie it lies. Overflow gives an infinity, NaN in a format that has none, or the largest finite
-/// value in one that has neither, with its sign where there is one; toward zero it always gives that. The result is exact in `f64`, with the sign kept on
-/// zero. A tie between powers of two goes up. Among powers of two alone, zero and what is below it give NaN, and what is
-/// smaller than all of them the smallest; between the two smallest is the larger one.
+/// not say on which side of a tie it lies. The result is exact in `f64`, with the sign kept on zero.
+///
+/// Overflow gives an infinity, NaN in a format without infinities, or the largest finite value in a format with
+/// neither, with its sign if it has one. Toward zero, overflow always gives the largest finite value.
+///
+/// A tie between powers of two goes up. In a format of powers of two alone, zero and negative values give NaN, and
+/// values smaller than all of them the smallest one; between the two smallest, the larger one results.
 pub fn round(
     format: &Format,
     negative: bool,

@@ -1,4 +1,4 @@
-//! What a pass answers, and what the passes have answered together.
+//! The answer of one pass, and the union of the answers of all passes so far.
 
 use std::cmp::Ordering;
 
@@ -13,7 +13,7 @@ use super::elements::{FloatArray, Identities, Value};
 use super::evaluate::Pass;
 use super::plan::Need;
 
-/// What margins are rounded to: the significand of bf16 with the exponents of f64.
+/// Format of rounded margins: the significand of bf16 with the exponents of f64.
 static EIGHT_BITS: Format =
     Format { name: "eight bits", exponent_bits: 11, fraction_bits: 7, bias: 1023, specials: Specials::Ieee };
 
@@ -65,7 +65,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         FloatTruth { dims, rounded, open, tops: Vec::new() }
     }
 
-    /// What is found of every element.
+    /// Applies `find` to every element; elements for which it returns `None` stay open.
     fn each(&self, array: &FloatArray<A>, dims: Vec<usize>, find: impl Fn(&A::Number) -> Option<f64>) -> FloatTruth {
         let (mut rounded, mut open) = (Vec::with_capacity(array.len), Vec::new());
         for at in 0..array.len {
@@ -78,7 +78,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         FloatTruth { dims, rounded, open, tops: Vec::new() }
     }
 
-    /// A number within 2^-10 of an ulp of `format`, and beyond its largest what that rounds to.
+    /// A number within 2^-10 of an ulp of `format`; beyond the largest of the format, the result of rounding.
     fn near(&self, number: &A::Number, format: &Format) -> Option<f64> {
         let arithmetic = &self.world.arithmetic;
         if arithmetic.as_exact(number).is_some() || !arithmetic.is_number(number) {
@@ -175,7 +175,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         Top { best, runner_up, margin_ulp, decided: decided && known && (has_margin || !runner_is_finite), rivals }
     }
 
-    /// How two numbers of one array compare: by their keys if they are of one class.
+    /// The comparison of two numbers of one array: by their keys if they are of one class.
     fn versus(&mut self, array: &FloatArray<A>, a: usize, b: usize) -> Comparison {
         if let Identities::Known { classes, keys } = &array.identities
             && classes.at(a) == classes.at(b)
@@ -238,14 +238,14 @@ impl Answers {
         Answers { demands: demands.to_vec(), elements, outputs: None }
     }
 
-    /// What is still asked for.
+    /// The demands on the outputs that are still open.
     pub fn demands(&self) -> Vec<Demand> {
         let Some(outputs) = &self.outputs else { return self.demands.clone() };
         let open = |(demand, output): (&Demand, &TruthTensor)| if output.open() > 0 { *demand } else { Demand::None };
         self.demands.iter().zip(outputs).map(open).collect()
     }
 
-    /// Which elements of each output are still asked for.
+    /// The elements of each output that are still demanded.
     pub fn needs(&self) -> Vec<Need> {
         let Some(outputs) = &self.outputs else { return vec![Need::All; self.demands.len()] };
         let wanted = |output: &TruthTensor| match output {
@@ -265,7 +265,7 @@ impl Answers {
         self.demands().iter().zip(&wanted).all(|(d, w)| *d == Demand::None || matches!(w, Need::Some(_)))
     }
 
-    /// Adds what a later pass has answered; returns how many elements that decided.
+    /// Adds the answers of a later pass; returns the number of elements that they decided.
     pub fn add(&mut self, truth: Vec<TruthTensor>) -> u64 {
         let before = self.open_elements();
         match &mut self.outputs {

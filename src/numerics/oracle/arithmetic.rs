@@ -145,7 +145,7 @@ pub(super) trait Arithmetic {
         if self.as_exact(x) == Some(0.0) { self.exact(0.0) } else { x.clone() }
     }
 
-    /// How two numbers compare, where their enclosures decide it. The two zeros are equal.
+    /// The order of two numbers, if their enclosures decide it. The two zeros are equal.
     fn compare(&self, x: &Self::Number, y: &Self::Number) -> Option<Ordering>;
 
     /// Whether this is NaN, for certain.
@@ -291,27 +291,27 @@ pub(super) fn dot<A: Arithmetic + ?Sized>(
     arithmetic.sum(&products)
 }
 
-/// How numbers are pairs, for [`dots_by_products`].
+/// Conversion of numbers from and to pairs, for [`dots_by_products`].
 pub(super) struct AsPairs<A: Arithmetic> {
     /// The pair that encloses an element.
     pub pair: fn(&A::Numbers, usize) -> Pair,
     /// The number that encloses a pair.
     pub number: fn(Pair) -> A::Number,
-    /// How far they are taken apart.
+    /// The number of parts that operands are split into.
     pub depth: Depth,
 }
 
-/// What a vector makes of sums of its products with numbers.
+/// The kind of the sum of a vector's products with numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Number,
-    /// Nothing is known of an entry, so that nothing is of the sum. Of a deep network that is most of what a rung sees.
+    /// Nothing is known of an entry, and so nothing of the sum. In a deep network this is the most frequent kind.
     Unknown,
     /// An infinity or NaN, which may decide the sum.
     Special,
 }
 
-/// Those of an operand's vectors, worked out where they are asked for.
+/// The fates of an operand's vectors, computed on demand.
 struct Fates<'a, A: Arithmetic> {
     numbers: &'a A::Numbers,
     start: usize,

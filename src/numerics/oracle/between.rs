@@ -1,4 +1,4 @@
-//! What MPFR knows of one value.
+//! MPFR's knowledge of one value: its enclosure and its form.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -22,7 +22,7 @@ pub(super) enum Between {
     Real { lo: Float, hi: Float, what: What },
 }
 
-/// What a real number is, beside its enclosure.
+/// Symbolic identity of a real number, beside its enclosure.
 #[derive(Clone, Debug)]
 pub(super) enum What {
     /// Nothing else is known, or has been asked.

@@ -1,4 +1,4 @@
-//! How elements compare, and which of two is the larger.
+//! Comparison of elements, and the larger of two.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use super::arithmetic::Arithmetic;
 use super::elements::{Element, FloatArray, Integers, World};
 use super::order::Identity;
 
-/// How two elements compare.
+/// Result of a comparison of two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comparison {
     /// For certain.
@@ -18,7 +18,7 @@ pub(super) enum Comparison {
 }
 
 impl Integers {
-    /// How two elements compare, of this array and of one of the same type.
+    /// Compares an element of this array with one of an array of the same type.
     pub fn compare(&self, at: usize, other: &Integers, other_at: usize) -> Comparison {
         match (self.number(at), other.number(other_at)) {
             (Some(a), Some(b)) => Comparison::Is(a.cmp(&b)),
@@ -28,12 +28,12 @@ impl Integers {
 }
 
 impl<A: Arithmetic> World<A> {
-    /// How two elements compare, by their enclosures and, where these leave it open, by their identities.
+    /// Compares two elements by their enclosures or, if these leave the order open, by their identities.
     pub fn compare(&self, x: &Element<A::Number>, y: &Element<A::Number>) -> Comparison {
         self.compare_numbers(&x.number, &y.number, || (x.identity, y.identity))
     }
 
-    /// How two elements of arrays compare. Identities are worked out only if the enclosures do not tell.
+    /// Compares two elements of arrays. Identities are computed only if the enclosures leave the order open.
     pub fn compare_at(&mut self, x: (&FloatArray<A>, usize), y: (&FloatArray<A>, usize)) -> Comparison {
         let (a, b) = (self.number(x.0, x.1), self.number(y.0, y.1));
         match self.compare_numbers(&a, &b, || (Identity::fresh(0), Identity::fresh(1))) {
@@ -45,7 +45,7 @@ impl<A: Arithmetic> World<A> {
         }
     }
 
-    /// How two numbers compare, by their enclosures or else by their identities.
+    /// Compares two numbers by their enclosures or else by their identities.
     fn compare_numbers(
         &self,
         x: &A::Number,
@@ -85,13 +85,13 @@ impl<A: Arithmetic> World<A> {
         }
     }
 
-    /// Whether zero is among what a number may be.
+    /// Whether a number may be zero.
     pub fn may_be_zero(&self, x: &A::Number) -> bool {
         let (lo, hi) = self.arithmetic.bounds(x);
         lo <= 0.0 && hi >= 0.0
     }
 
-    /// The larger (or smaller) of two elements; a NaN wins. Where it is open, the hull of both.
+    /// The larger (or smaller) of two elements; a NaN wins. If the order is open, the hull of both.
     pub fn extreme(&mut self, x: &Element<A::Number>, y: &Element<A::Number>, largest: bool) -> Element<A::Number> {
         match self.compare(x, y) {
             Comparison::Unordered => self.exact(f64::NAN),

@@ -64,8 +64,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
     }
 
-    /// The bit patterns of the declared type: of each number those of the nearest value of the type, where its enclosure
-    /// decides that; what stays open is unknown.
+    /// The bit patterns of the declared type: of each number those of the nearest value of the type, if its enclosure
+    /// decides that; otherwise the pattern is unknown.
     pub(super) fn bitcast(&mut self, operand: &Value<A>, from: DType, to: DType) -> Value<A> {
         let codes: Vec<Option<u64>> = match (from.format(), operand) {
             (Some(format), Value::Float(array)) => self.codes(array, format),

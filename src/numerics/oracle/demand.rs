@@ -1,10 +1,10 @@
-//! What is asked of the oracle, and what it answers.
+//! Demands on the oracle, and its answers.
 
 use crate::tensor::DType;
 
 use super::dot::Counts;
 
-/// What is asked about one result of a program.
+/// The demand on one result of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// Nothing: the result is not evaluated.
@@ -29,7 +29,7 @@ pub enum Demand {
 pub struct Truth {
     /// One a result, in the order of the program's outputs.
     pub outputs: Vec<TruthTensor>,
-    /// How hard it was to find.
+    /// The effort that it took.
     pub stats: Stats,
 }
 
@@ -90,7 +90,7 @@ pub struct Top {
     pub rivals: Vec<usize>,
 }
 
-/// How hard the answers were.
+/// Effort that the answers took: passes, precision, and elements by rung.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Passes after the first, each in a rung or a precision that proves more.
@@ -118,7 +118,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Adds what certified some dots.
+    /// Adds the numbers of dots that each rung certified.
     pub(super) fn count_dots(&mut self, counts: &Counts) {
         self.dots_grid += counts.grid;
         self.dots_sliced += counts.sliced;
@@ -155,7 +155,7 @@ impl TruthTensor {
         count as u64
     }
 
-    /// Fills in what is open here from a later answer to the same question.
+    /// Fills in the open elements from a later answer to the same demand.
     pub(super) fn fill(&mut self, later: TruthTensor) {
         match (self, later) {
             (TruthTensor::Float(float), TruthTensor::Float(later)) => {

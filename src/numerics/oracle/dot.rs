@@ -9,10 +9,10 @@
 //!    26(6), 2005). The errors lie on the grid as well, and if their sum stays small it is exact; if not, it has a
 //!    bound, from the errors' own magnitudes.
 //! 4. **superaccumulator**: fixed point, 768 bits (Kulisch).
-//! 5. **mpfr**: for what spans more bits than that, at the precision it takes.
+//! 5. **mpfr**: for sums that span more bits than that, at the precision that they need.
 //!
-//! Where a rung has a bound, both ends of it must round to one number (Ziv). Infinite and NaN operands branch off first:
-//! IEEE decides.
+//! If a rung has a bound, both ends of the enclosure must round to one number (Ziv). Infinite and NaN operands branch
+//! off first: their result is that of IEEE.
 
 mod certify;
 mod enclosed;
@@ -42,7 +42,7 @@ pub(super) use twin::{Lie, first_twins};
 
 use super::interval::{Interval, two_sum};
 
-/// How many outputs each rung decided.
+/// The number of outputs that each rung decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// By a plain dot whose sums cannot round.
@@ -73,7 +73,7 @@ pub struct CertifiedDots {
     pub rounded: Vec<f64>,
     /// The exact sums: one number where it is an f64, else the two neighbours around it.
     pub enclosure: Vec<Interval>,
-    /// Which rung decided how many outputs.
+    /// The number of outputs that each rung decided.
     pub counts: Counts,
 }
 
@@ -93,7 +93,7 @@ const SIDE: usize = 512;
 /// A panel of fewer vectors than this is not worth a matrix multiplication.
 const FEWEST: usize = 6;
 
-/// So many columns, or as many as fill so many bytes, are converted at a time for what is left over.
+/// The number of columns, or of bytes, that are converted at a time for the outputs that are left over.
 const GROUP: usize = 16;
 const GROUP_BYTES: usize = 1 << 17;
 
@@ -165,7 +165,7 @@ fn even_parts(total: usize, longest: usize) -> impl Iterator<Item = Range<usize>
     (0..total).step_by(part).map(move |first| first..(first + part).min(total))
 }
 
-/// A product, and what a tile of it needs.
+/// A product, and the buffers that a tile of it needs.
 struct Ladder<'a, T, U> {
     lhs: &'a [T],
     rhs: &'a [U],
@@ -216,7 +216,7 @@ impl<T: Copy + Into<f64>, U: Copy + Into<f64>> Ladder<'_, T, U> {
         self.certify_open(rows, columns);
     }
 
-    /// Certifies what is left of a tile, pair by pair.
+    /// Certifies the open outputs of a tile, pair by pair.
     fn certify_open(&mut self, rows: Range<usize>, columns: Range<usize>) {
         let k = self.k;
         let group = (GROUP_BYTES / (8 * k.max(1))).max(GROUP);

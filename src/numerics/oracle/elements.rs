@@ -11,12 +11,12 @@ use super::dot::{Lie, first_twins};
 use super::order::{Classes, Identity};
 use super::store;
 
-/// One float element: its enclosure, and what it is up to equality of expressions.
+/// One float element: its enclosure, and its identity up to equality of expressions.
 #[derive(Clone, Debug)]
 pub(super) struct Element<N> {
     /// The enclosure of its value.
     pub number: N,
-    /// What expression it is, for ties and comparisons that enclosures leave open.
+    /// Identity of its expression, for ties and comparisons that enclosures leave open.
     pub identity: Identity,
 }
 
@@ -47,7 +47,8 @@ impl Integers {
         Some(if self.dtype == DType::U64 { i128::from(value as u64) } else { i128::from(value) })
     }
 
-    /// One as a start index, where it is known. No array reaches beyond 64 bits: what does may as well be the largest index.
+    /// The start index that element `at` is, if it is known. No array reaches beyond 64 bits, so that a larger number
+    /// counts as the largest index.
     pub fn start(&self, at: usize) -> Option<i64> {
         Some(i64::try_from(self.number(at)?).unwrap_or(i64::MAX))
     }
@@ -60,27 +61,27 @@ impl Integers {
 
 /// Float elements in row-major order. A clone shares everything.
 pub(super) struct FloatArray<A: Arithmetic> {
-    /// How many elements there are.
+    /// The number of elements.
     pub len: usize,
     /// Their enclosures.
     pub numbers: A::Numbers,
-    /// What expressions they are.
+    /// Identities of their expressions.
     pub identities: Identities<A>,
     /// The exact values rounded to f64, where a dot certified them directly.
     pub rounded: Option<Rc<Vec<f64>>>,
 }
 
-/// What the elements of an array are.
+/// Identities of the elements of an array.
 pub(super) enum Identities<A: Arithmetic> {
     /// [`Identity::class`] and [`Identity::key`] of each element.
     Known { classes: Column<u64>, keys: Column<f64> },
-    /// Those of an operation on two arrays whose elements all differ, worked out only where they are asked for.
+    /// The identities of an operation on two arrays whose elements all differ, computed on demand.
     Deferred(Rc<Deferred<A>>),
 }
 
 /// An operation on two arrays, kept for the identities of its results.
 pub(super) struct Deferred<A: Arithmetic> {
-    /// Which operation.
+    /// The operation.
     pub operation: Field,
     /// Whether results are functions of the right operand with the left one as parameter, rather than the other way
     /// round.
@@ -91,9 +92,10 @@ pub(super) struct Deferred<A: Arithmetic> {
     pub y: FloatArray<A>,
     /// The first of the classes for results that have no relation to their operands: one an element.
     pub fresh: u64,
-    /// How many operations on the way to an operand are deferred themselves.
+    /// The number of deferred operations on the way to an operand.
     pub depth: usize,
-    /// What was worked out already, where operands are deferred: each would work out theirs again, and so on.
+    /// The identities computed so far, kept only if operands are deferred too. Without them each identity would be
+    /// computed again, recursively.
     pub known: RefCell<Vec<Option<Identity>>>,
 }
 
@@ -123,7 +125,7 @@ impl<A: Arithmetic> Clone for Value<A> {
 }
 
 impl<A: Arithmetic> FloatArray<A> {
-    /// How many operations on the way to it are deferred, its own included.
+    /// The number of deferred operations on the way to it, its own included.
     pub fn depth(&self) -> usize {
         match &self.identities {
             Identities::Known { .. } => 0,
@@ -133,8 +135,8 @@ impl<A: Arithmetic> FloatArray<A> {
 }
 
 impl<A: Arithmetic> FloatArray<A> {
-    /// For each of `count` vectors of `len` elements from `start` on, the first one that has the same elements for certain.
-    /// What is deferred is not worked out for that.
+    /// For each of `count` vectors of `len` elements from `start` on, the first vector that certainly has the same
+    /// elements. Deferred identities are not computed: each vector then counts as different from all others.
     pub fn first_twins(&self, start: usize, count: usize, len: usize, lie: Lie) -> Vec<usize> {
         match &self.identities {
             Identities::Known { classes, keys } => {
@@ -185,10 +187,10 @@ impl<A: Arithmetic> Value<A> {
         }
     }
 
-    /// The array of a float value; shape checking makes sure that it is one.
+    /// The array of a float value; shape checking ensures that the value is one.
     ///
     /// # Panics
-    /// If it is none.
+    /// If the value is not of this kind.
     pub fn floats(&self) -> &FloatArray<A> {
         match self {
             Value::Float(array) => array,
@@ -199,7 +201,7 @@ impl<A: Arithmetic> Value<A> {
     /// The array of an integer or predicate value; shape checking makes sure that it is one.
     ///
     /// # Panics
-    /// If it is none.
+    /// If the value is not of this kind.
     pub fn integers(&self) -> &Integers {
         match self {
             Value::Integer(integers) => integers,

@@ -1,4 +1,4 @@
-//! Operations on the elements of arrays, with what they do to identities.
+//! Operations on the elements of arrays, and their effect on identities.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -14,7 +14,7 @@ use super::order::{Identity, Step};
 /// Shorter runs are not worth a step for all of them.
 const LONG: usize = 8;
 
-/// So many operations on the way to an element are deferred; then what is asked for does not go down too deep.
+/// The most operations that are deferred on the way to an element: they bound the depth of the recursion on demand.
 const DEEPEST: usize = 64;
 
 /// Whether a function of one argument increases strictly wherever it has a value; `Some(true)` if it falls.
@@ -249,7 +249,8 @@ impl<A: Arithmetic> World<A> {
         Some(Identity { class, key: if falls { -key } else { key } })
     }
 
-    /// The strictly increasing function that an operation is of its variable, or of its negated variable, if it is one.
+    /// The strictly increasing function that an operation is of its variable, or of its negated variable; `None` if it
+    /// is not.
     fn binary_step(
         &self,
         operation: Field,

@@ -72,7 +72,7 @@ pub(super) fn check_arguments(program: &Program, arguments: &[Tensor]) -> Result
     Ok(())
 }
 
-/// What a computation is applied to.
+/// Arguments of a computation.
 pub(super) enum Arguments<'a, A: Arithmetic> {
     Tensors(&'a [Tensor]),
     Values(&'a [Value<A>]),

@@ -1,12 +1,13 @@
 //! Linear forms: combinations of numbers of which nothing more is known than an enclosure.
 //!
 //! A number that a function makes is an atom. Sums, differences and rational multiples of atoms are known as such, as
-//! long as they stay short, and so what cancels is exactly zero: a value less itself, or a constant row less its mean.
+//! long as they stay short. So a sum that cancels is exactly zero: a value less itself, or a constant row less its
+//! mean.
 //! No enclosure shows that. A form without atoms is a rational number: equal quotients tie.
 //!
-//! Cosines of rational parts of a turn, which Fourier transforms multiply with, are numbers that more is known of: their
-//! products are their sums, and which of their combinations are rational ([`turn`](super::turn)). They may stand beside an
-//! atom, as a factor of it. A form with none but cosines that is a rational number is held as that number.
+//! Of cosines of rational parts of a turn, which Fourier transforms multiply with, more is known: their products are
+//! sums of such cosines, and it is known whether a combination of them is rational ([`turn`](super::turn)). They may be
+//! a factor of an atom. A form of cosines alone that is a rational number is held as that number.
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
-//! Calls of the entry become what they call, so that what is needed is known element by element beyond them, and equal
-//! expressions in two of them are found.
+//! Inlining of the entry's calls. Needs are then known element by element beyond a call, and equal expressions in two
+//! calls are found.
 
 use crate::ir::{Computation, Instruction, Op, Program, Shape, ValueId};
 

@@ -44,7 +44,7 @@ impl Interval {
         Interval { lo: value, hi: value }
     }
 
-    /// Whether this is one number, finite or not; NaN is none.
+    /// Whether this is exactly one number, finite or not; false for NaN.
     #[inline]
     pub fn is_exact(self) -> bool {
         self.lo == self.hi
@@ -80,7 +80,7 @@ impl Interval {
         if self.lo > 0.0 { 1.0 } else { -1.0 }
     }
 
-    /// What is left when an operand is NaN or unknown: NaN prevails, as nothing turns it into a number.
+    /// The result if an operand is NaN or unknown: NaN prevails, as no operation turns it into a number.
     #[inline]
     fn absorb(self, other: Interval) -> Option<Interval> {
         if self.is_nan() || other.is_nan() {
@@ -282,7 +282,7 @@ impl Interval {
     }
 }
 
-/// How two values that are not NaN compare; `None` where the enclosures leave it open. The two zeros are equal.
+/// The order of two values that are not NaN; `None` if the enclosures leave it open. The two zeros are equal.
 #[inline]
 pub fn compare(a: Interval, b: Interval) -> Option<Ordering> {
     if a.is_exact() && b.is_exact() {

@@ -1,9 +1,10 @@
-//! What computations may make of a program: enclosures of all their results at once.
+//! Enclosures of all results that computations of a program may have.
 //!
-//! A pass over the program in f64 intervals, in which each instruction gives what its operation gives over the real numbers,
-//! and then its [`Latitude`]: the error of the unit that computes it, what is flushed, what it is rounded to. Where one of
-//! several values may be read ([`Latitude::OneOf`]) the result is the hull of them. Roundings are monotone, so that both
-//! ends of an enclosure are rounded and nothing is lost: without a choice and without an error it stays one number.
+//! A pass over the program in f64 intervals. Each instruction first has the result of its operation over the real
+//! numbers. Then its [`Latitude`] applies: the error of the unit that computes it, flushes, and the formats of its
+//! roundings. If one of several values may be read ([`Latitude::OneOf`]), the result is their hull. Roundings are
+//! monotone, so that both ends of an enclosure are rounded and nothing is lost: without a choice and without an error
+//! it stays one number.
 //!
 //! Identities go along (`order`): a rounding is a step that never falls, so that two readers of one value see one value,
 //! equal arguments have equal results, and a maximum is among its own row, while different arguments may become equal.
@@ -31,18 +32,18 @@ use super::prepared::Prepared;
 pub use every_form::Forms;
 use every_form::Spans;
 
-/// What a number rounded in any format of a sum's steps keeps of its magnitude.
+/// The least share of its magnitude that a number keeps when it is rounded to any format of a sum's steps.
 const NEARLY_ALL: f64 = 1.0 - 1.0 / 64.0;
 
-/// What a computation may make of an instruction's result.
+/// The results of an instruction that a computation may have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Latitude {
-    /// What the operation gives, which rounds nothing, once it has flushed operands below this magnitude.
+    /// The result of an operation that rounds nothing. Operands below a magnitude may have been flushed first.
     Exact {
         /// Magnitudes below it may count as zero; 0 where none does.
         floor: f64,
     },
-    /// What it gives within errors, rounded.
+    /// The result of the operation, within errors and rounded.
     Rounded(Rounding),
     /// One of several values.
     OneOf {
@@ -79,13 +80,13 @@ pub struct Rounding {
     pub reciprocal: Option<Reciprocal>,
     /// Or it may be that with one of these reciprocals.
     pub others: Vec<Reciprocal>,
-    /// The result may be off by this share of itself.
+    /// The error of the result relative to itself.
     pub relative: f64,
-    /// And by so much.
+    /// The absolute error of the result, beside the relative one.
     pub absolute: f64,
-    /// What a sum of many terms, or of products, may be off by.
+    /// The error of a sum of many terms, or of products.
     pub additions: Option<Additions>,
-    /// What the result is rounded to, one after the other.
+    /// The formats that the result is rounded to, one after the other.
     pub formats: Vec<Format>,
     /// Whether some elements may be left as they were before they are rounded and flushed.
     pub may_stay: bool,
@@ -93,7 +94,7 @@ pub struct Rounding {
     pub forms: Option<Forms>,
 }
 
-/// What a reciprocal is rounded to, one format after the other, and the magnitude below which it is zero.
+/// The formats that a reciprocal is rounded to, one after the other, and the magnitude below which it is zero.
 pub type Reciprocal = (Vec<Format>, f64);
 
 /// The error of a sum, in any order that the constants stand for: `share S + lost`, with S the sum of the magnitudes of
@@ -102,12 +103,12 @@ pub type Reciprocal = (Vec<Format>, f64);
 pub struct Additions {
     /// Relative to the sum of the magnitudes.
     pub share: f64,
-    /// A sum of terms none of which is negative is this share of theirs at least, and no less than the largest of them, but for
-    /// what underflow takes; `None` where that is not so.
+    /// The least share of its terms that a computed sum keeps if none of them is negative; it is also no less than the
+    /// largest of them. Both hold but for the loss by underflow; `None` if they do not hold.
     pub least: Option<f64>,
-    /// What underflow takes, in all.
+    /// The loss by underflow, in all.
     pub lost: f64,
-    /// How often the init may be among the terms.
+    /// The number of times that the init value may be among the terms.
     pub inits: usize,
     /// The largest number that a partial sum may be.
     pub largest: f64,
@@ -125,7 +126,7 @@ pub enum Enclosed {
 }
 
 impl Enclosed {
-    /// How many elements it has.
+    /// The number of elements.
     pub fn elements(&self) -> usize {
         match self {
             Enclosed::Floats(floats) => floats.len(),
@@ -148,8 +149,8 @@ impl Enclosure {
         Enclosure { prepared, plan }
     }
 
-    /// What each of the values `wanted` of the entry may be for `arguments`, where each instruction of the entry has the
-    /// latitude of its place in `latitudes`. What none of them depends on is not looked at.
+    /// Encloses the values `wanted` of the entry for `arguments`. Each instruction of the entry has the latitude of its
+    /// place in `latitudes`. Values that none of `wanted` depends on are not evaluated.
     ///
     /// # Errors
     /// If arguments do not fit the program's parameters, or an operation has no meaning over the real numbers.
@@ -175,7 +176,7 @@ pub struct Enclosures<'a> {
 }
 
 impl Enclosures<'_> {
-    /// What one of the values that were wanted may be; of others, and of tuples, nothing is known.
+    /// The enclosure of one of the wanted values; of others, and of tuples, all elements are unknown integers.
     pub fn of(&self, id: ValueId) -> Enclosed {
         match &self.values[id] {
             Some(Value::Float(array)) => {
@@ -190,7 +191,7 @@ impl Enclosures<'_> {
     }
 }
 
-/// How often each value is read where these are wanted: 0 for what none of them depends on.
+/// The number of uses of each value if the values `wanted` are evaluated: 0 if none of them depends on it.
 fn count_uses(entry: &Computation, latitudes: &[Latitude], wanted: &[ValueId]) -> Vec<usize> {
     let mut uses = vec![0; entry.instructions.len()];
     wanted.iter().for_each(|id| uses[*id] += 1);
@@ -255,8 +256,9 @@ impl Pass<'_, Fast> {
         Ok(values)
     }
 
-    /// What an operation that rounds nothing gives of operands that it may flush. What orders them moves them as they were: its
-    /// results may be either, so that nothing ties them to what was flushed elsewhere.
+    /// The result of an operation that rounds nothing, of operands that it may flush. An operation that ranks elements
+    /// moves them unflushed: its results may be either, so they get fresh identities, unrelated to operands flushed
+    /// elsewhere.
     fn unrounded(
         &mut self,
         computation: ComputationId,

@@ -1,19 +1,19 @@
 //! Evaluates a program over the real numbers and returns proven enclosures.
 //!
-//! A first pass computes with f64 intervals, outward rounded; what it cannot prove is done again with pairs of f64, and
-//! what they cannot prove, element by element, with MPFR intervals at rising precision. Where an answer is given, it
-//! does not depend on where the precision started. See "Truth" in DESIGN.md for what the formula means and for what is
-//! refused.
+//! A first pass computes with f64 intervals, outward rounded. Elements that it cannot prove are computed again with
+//! pairs of f64, and those still open, element by element, with MPFR intervals at rising precision. An answer does not
+//! depend on the precision of the first pass. See "Truth" in DESIGN.md for the meaning of a formula and for the
+//! refusals.
 //!
-//! - What is asked and answered: `demand`, `answer`; which elements a pass needs for it: `plan`.
+//! - Demands and answers: `demand`, `answer`; the elements that a pass needs for them: `plan`.
 //! - One pass over a program: `evaluate`, with `elementwise`, `reduce`, `running`, `select`, `convert`, `bits`, `integer`,
 //!   `transform` and `zeros` for its operations. It computes with `elements`: enclosures, and the `order` of expressions
 //!   where these leave it open.
 //! - The rungs, behind the trait in `arithmetic`: `fast` ([`interval`], [`elementary`]), `pairs` (`pair`), `mpfr`
 //!   (`between`, `form`, `turn`). Dots of exactly known operands have rungs of their own: [`dot`].
-//! - What computations may make of a program, in place of its truth: `latitude`.
-//! - Storage and loops: `column`, `store`, `lanes`, `radix`; how the precision is chosen: `reach`; calls of the entry are written out: `inline`, and equal
-//!   instructions evaluated once: `share`.
+//! - Enclosures of all results that computations of a program may have, in place of its truth: `latitude`.
+//! - Storage and loops: `column`, `store`, `lanes`, `radix`; the choice of the precision: `reach`.
+//! - Inlining of the entry's calls: `inline`; evaluation of equal instructions once: `share`.
 
 mod answer;
 mod arithmetic;
@@ -89,9 +89,10 @@ pub enum Rung {
 /// Bits that pairs have after some operations.
 const PAIR_BITS: u32 = 104;
 
-/// What a search for the truth is about to do: in pairs, where an element takes about ten to a hundred times as long as in f64, or
-/// in MPFR, where it takes about a thousand times as long, and a product of a large dot as many f64 products as a number has
-/// digits of 22 bits.
+/// The next pass of a search for the truth, in pairs or in MPFR.
+///
+/// In pairs an element takes about ten to a hundred times as long as in f64. In MPFR it takes about a thousand times as
+/// long, and a product of a large dot as many f64 products as a number has digits of 22 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ahead {
     /// The arithmetic.
@@ -100,20 +101,20 @@ pub struct Ahead {
     pub bits: u32,
     /// Elements of results that are still undecided.
     pub open: u64,
-    /// About how many operations they take: elements of the values that they depend on, products of dots, and what the pass
-    /// before did in loops.
+    /// The estimated number of operations that they take: elements of the values that they depend on, products of dots,
+    /// and the operations of the previous pass in loops.
     pub operations: usize,
 }
 
 /// Evaluates programs over the real numbers; its fields say how precision rises.
 #[derive(Clone, Copy, Debug)]
 pub struct Oracle {
-    /// The rung to begin with; `None` for the one that suits what is asked.
+    /// The rung to begin with; `None` for the one that suits the demands.
     pub first: Option<Rung>,
-    /// Precision of the first MPFR pass, in bits, and each further one has twice as many: or more, where the pass before
-    /// it shows that this will not do.
+    /// Precision of the first MPFR pass, in bits. Each further pass has twice as many, or more if the pass before shows
+    /// that these would not suffice.
     pub start_bits: u32,
-    /// The last precision tried; what is still open then is reported as undecided.
+    /// The last precision tried; elements that are still open then are reported as undecided.
     pub max_bits: u32,
 }
 
@@ -140,7 +141,7 @@ impl Oracle {
         self.announced_truth(prepared, arguments, demands, &mut |_| {})
     }
 
-    /// [`Oracle::truth`], which announces each pass in pairs or in MPFR before it begins: what takes long says so, and why.
+    /// [`Oracle::truth`], with an announcement of each pass in pairs or in MPFR before it begins: these may take long.
     ///
     /// # Errors
     /// As [`Oracle::evaluate`].
@@ -193,15 +194,16 @@ struct Search<'a> {
     arguments: &'a [Tensor],
     answers: Answers,
     stats: Stats,
-    /// What the pairs have found of reductions.
+    /// Enclosures of reductions by the pairs.
     sums: Sums,
     passes: u64,
-    /// How far the last pass came.
+    /// Reach of the last pass.
     reach: Reach,
 }
 
 impl Search<'_> {
-    /// Forgets the sums that the pairs have found where a pass with them would do most of what one without them does.
+    /// Forgets the sums that the pairs have found if a pass with them would take more than half the operations of one
+    /// without.
     fn drop_idle_sums(&mut self) {
         if !self.sums.is_empty() && 2 * self.operations(self.sums.clone()) > self.operations(Sums::new()) {
             self.sums.clear();
@@ -214,7 +216,8 @@ impl Search<'_> {
         Plan::new(program, self.answers.demands(), &self.answers.needs(), sums).operations(program)
     }
 
-    /// Answers what a rung can of what is open, and returns whether anything still is. What it is about to do is announced.
+    /// Answers the open demands as far as a rung can, after announcing the pass. Returns whether any element is still
+    /// open.
     fn pass<A: Arithmetic>(
         &mut self,
         rung: Rung,

@@ -1,4 +1,4 @@
-//! What is read where it is open where reading starts.
+//! Gathers and slices with open start indices.
 
 use crate::ir::{Instruction, Op, Shape, movement};
 
@@ -7,10 +7,10 @@ use super::elements::{Integers, Value};
 use super::evaluate::Pass;
 
 impl<A: Arithmetic> Pass<'_, A> {
-    /// A gather or a slice of which not all starts are known: nothing is known of the elements that another start would move.
+    /// Evaluates a gather or a slice with open start indices: elements that another start would move are unknown.
     ///
-    /// A start is clamped into its range, and what it moves lies the farther the larger it is: elements that the first of all starts and the last
-    /// take from one place are from there whatever the starts are.
+    /// A start is clamped into its range, and the position that an element is read from never falls as the start rises.
+    /// So an element that the first and the last of all starts read from one position is from there for any start.
     pub(super) fn read_from_open_starts(
         &mut self,
         instruction: &Instruction,

@@ -8,8 +8,8 @@
 //! the key of a NaN keeps its sign and payload. A class stands for a function of the key alone, so it names every other
 //! operand by its own identity.
 //!
-//! Where computations are enclosed ([`super::latitude`]), roundings are steps too: `F_class` may then be equal for two
-//! keys, or have no order at all ([`Going`]), and only equal keys say something of themselves.
+//! In enclosures of computations ([`super::latitude`]) roundings are steps too. `F_class` may then be equal for two
+//! keys, or have no order at all ([`Going`]); then only the equality of keys proves anything.
 
 #[cfg(test)]
 mod tests;
@@ -22,12 +22,12 @@ use crate::ir::Unary;
 
 use super::arithmetic::{Bivariate, Field};
 
-/// What an element is, up to equality of expressions.
+/// Symbolic value of an element, up to equality of expressions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Identity {
-    /// Which strictly increasing function of the key it is; 0 for the key itself.
+    /// The number of the strictly increasing function that the element is of its key; 0 for the key itself.
     pub class: u64,
-    /// Where that function is taken.
+    /// The argument of that function.
     pub key: f64,
 }
 
@@ -66,22 +66,23 @@ pub(super) enum Step {
         /// The parameter's class and the bits of its key.
         parameter: (u64, u64),
     },
-    /// A function that is not monotone, at this key's bits alone: what results are equal, not how they are ordered.
+    /// A function that is not monotone, at this key's bits alone: it proves results equal, but does not order them.
     UnaryAt(Unary, u64),
     /// The same for a function of two, with the second one's class and the bits of its key.
     BivariateAt(Bivariate, u64, (u64, u64)),
-    /// What the instruction of this number rounds, or one of its choices: it never falls, and may be equal for two.
+    /// The rounding of the instruction of this number, or one of its choices: it never falls, and may be equal for two
+    /// keys.
     Rounded(usize),
-    /// What the instruction of this number computes within an error: a function, of which nothing else is known.
+    /// The result of the instruction of this number within an error: a function, of which nothing else is known.
     Erring(usize),
     /// Subnormals that may count as zero.
     Flushed,
 }
 
-/// How the values of a class go by their keys.
+/// Monotonicity of the values of a class in their keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Going {
-    /// Equal keys are equal values; others say nothing.
+    /// Equal keys are equal values; other keys prove nothing.
     Anyhow,
     /// They never fall where keys rise.
     NeverFalling,
@@ -95,7 +96,7 @@ impl Step {
         self == Step::Unary(Unary::Negate)
     }
 
-    /// How its results go by its variable.
+    /// Monotonicity of its results in its variable.
     fn going(self) -> Going {
         match self {
             Step::Unary(_) | Step::Binary { .. } | Step::UnaryAt(..) | Step::BivariateAt(..) => Going::Rising,
@@ -110,7 +111,7 @@ impl Step {
 pub(super) struct Classes {
     /// The first class of each block, ascending.
     blocks: Vec<u64>,
-    /// How the classes of each block go by their keys.
+    /// Monotonicity of the classes of each block.
     goings: Vec<Going>,
     /// The first class of the block that a step leads to from the block of this first class.
     known: HashMap<(Step, u64), u64>,
@@ -156,12 +157,12 @@ impl Classes {
         after
     }
 
-    /// How the values of a class go by their keys.
+    /// Monotonicity of the values of a class in their keys.
     pub fn direction(&self, class: u64) -> Going {
         self.goings[self.blocks.partition_point(|first| *first <= class) - 1]
     }
 
-    /// How two elements compare that are known to be numbers; `None` where nothing relates them.
+    /// The order of two elements that are known to be numbers; `None` if no identity relates them.
     pub fn compare(&self, x: &Identity, y: &Identity) -> Option<Ordering> {
         match x.class == y.class {
             true if x.is(y) => Some(Ordering::Equal),

@@ -1,9 +1,9 @@
 //! Enclosures by pairs of f64: the rung between f64 intervals and MPFR.
 //!
-//! A [`Pair`] is a double-word number (Dekker 1971) with a bound on what it may be off, about 2^-100 of it after one
-//! operation. A kernel answers for regular operands, those for which its proof holds: finite, not zero, far from
-//! overflow and underflow. Anything else it marks [`IRREGULAR`], and the interval arithmetic answers instead, as IEEE
-//! has it. What a pair does not round to one f64 (Ziv, ACM TOMS 17(3), 1991) is left to MPFR.
+//! A [`Pair`] is a double-word number (Dekker 1971) with a bound on its error, about 2^-100 of it after one operation.
+//! A kernel answers for regular operands, those for which its proof holds: finite, not zero, far from overflow and
+//! underflow. All others it marks [`IRREGULAR`], and the interval arithmetic answers instead, as IEEE defines. Pairs
+//! that do not round to one f64 (Ziv, ACM TOMS 17(3), 1991) are left to MPFR.
 //!
 //! u = 2^-53 throughout. Bounds are computed with a few roundings themselves; the factor [`GROWN`] covers them.
 
@@ -42,13 +42,13 @@ pub(super) use trigonometry::{cosine, sine, tan};
 pub(super) struct Pair {
     /// The sum of both parts, rounded to nearest.
     pub hi: f64,
-    /// What that rounding left.
+    /// The remainder of that rounding.
     pub lo: f64,
     /// An absolute bound, rounded up.
     pub error: f64,
 }
 
-/// What a kernel returns where its proof does not hold; never kept.
+/// The mark that a kernel returns if its proof does not hold; never kept.
 pub(super) const IRREGULAR: Pair = Pair { hi: 0.0, lo: 0.0, error: f64::NAN };
 
 /// The tables of the functions, found once for a whole loop.
@@ -171,7 +171,7 @@ pub(super) fn hull(x: Pair, y: Pair) -> Pair {
     if is_nearer { around } else { between }
 }
 
-/// How two pairs that are not NaN compare; `None` where the enclosures leave it open. The two zeros are equal.
+/// The order of two pairs that are not NaN; `None` if the enclosures leave it open. The two zeros are equal.
 pub(super) fn compare(x: Pair, y: Pair) -> Option<std::cmp::Ordering> {
     use std::cmp::Ordering;
     if x.error == 0.0 && y.error == 0.0 {

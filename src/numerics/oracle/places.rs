@@ -1,28 +1,28 @@
-//! What is known of sorted elements whose order is open.
+//! Knowledge of sorted elements whose order is open.
 
 use super::arithmetic::Arithmetic;
 use super::elements::{Element, FloatArray, World};
 use super::radix;
 
-/// What stands at one place of a sorted lane.
+/// The element at one place of a sorted lane.
 pub(super) struct Place {
-    /// The position of the element that does, where that is certain.
+    /// Its position, if it is certain.
     pub element: Option<usize>,
-    /// Positions of elements between whose lower and upper end its number lies.
+    /// Positions of two elements: its number lies between the lower end of the first and the upper end of the second.
     pub ends: [usize; 2],
 }
 
-/// What is known of the order of sorted elements.
+/// Knowledge of the order of sorted elements.
 pub(super) enum Lane {
-    /// The element that stands at each place, by its position.
+    /// The element at each place, by its position.
     Sorted(Vec<usize>),
-    /// What is known of each place.
+    /// The knowledge of each place.
     Partly(Vec<Place>),
     Open,
 }
 
 impl Lane {
-    /// The element that stands at a place, if it is known.
+    /// The position of the element at a place, if it is known.
     pub fn element(&self, place: usize) -> Option<usize> {
         match self {
             Lane::Sorted(order) => Some(order[place]),
@@ -32,7 +32,7 @@ impl Lane {
     }
 }
 
-/// The places of lanes of which it is open what stands there, with their positions.
+/// The places of lanes whose element is open, with their positions.
 pub(super) fn open_places(lanes: &[(Vec<usize>, Lane)]) -> impl Iterator<Item = (&Lane, usize, usize)> {
     let places = lanes
         .iter()
@@ -41,10 +41,10 @@ pub(super) fn open_places(lanes: &[(Vec<usize>, Lane)]) -> impl Iterator<Item = 
 }
 
 impl<A: Arithmetic> World<A> {
-    /// What stands at each place once numbers are sorted.
+    /// The element at each place of the sorted numbers.
     ///
-    /// At place i stands the number of rank i, which is not below the lower end of rank i and not above the upper end of
-    /// rank i. An element has its place for certain if all others are apart from it, on the sides where they stand.
+    /// The number at place i has rank i: it is not below the lower end of rank i and not above the upper end of rank i.
+    /// The place of an element is certain if the enclosures of all others are apart from its own, on the proper side.
     pub fn places(&self, array: &FloatArray<A>, positions: &[usize], descending: bool) -> Vec<Place> {
         let end = |upper: bool| {
             move |at: usize| {
@@ -74,7 +74,8 @@ impl<A: Arithmetic> World<A> {
         (0..positions.len()).map(place).collect()
     }
 
-    /// What stands at a place of a lane that this array was sorted by; nothing is known of one that only went with it.
+    /// The element at a place of a lane that was sorted by `key`; unknown for an array that was only moved along
+    /// (`None`).
     pub fn at_place(&mut self, key: Option<&FloatArray<A>>, lane: &Lane, place: usize) -> Element<A::Number> {
         match (key, lane.element(place), lane) {
             (Some(key), Some(at), _) => self.element(key, at),

@@ -1,4 +1,4 @@
-//! What a pass has to evaluate: of every instruction all elements, some, or none.
+//! The elements that a pass has to evaluate: of every instruction all, some, or none.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::pair::Pair;
 /// Enclosures of reductions that a rung found, by instruction.
 pub(super) type Sums = HashMap<usize, Vec<Pair>>;
 
-/// What is needed of one instruction's elements.
+/// The elements of one instruction that are needed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Need {
     Nothing,
@@ -42,7 +42,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// `wanted` says what is open of each output.
+    /// Plans a pass; `wanted` holds the open elements of each output.
     pub fn new(program: &Program, demands: Vec<Demand>, wanted: &[Need], sums: Sums) -> Plan {
         let entry = program.entry();
         let mut needs = vec![Need::Nothing; entry.instructions.len()];
@@ -68,7 +68,7 @@ impl Plan {
         Plan { demands, needs, sums }
     }
 
-    /// About how many operations a pass takes that evaluates only what is needed.
+    /// The estimated number of operations of a pass that evaluates only the needed elements.
     pub fn operations(&self, program: &Program) -> usize {
         let entry = program.entry();
         let of = |(instruction, need): (&Instruction, &Need)| {
@@ -83,7 +83,7 @@ impl Plan {
     }
 }
 
-/// About how many operations so many elements of an instruction take.
+/// The estimated number of operations for `elements` elements of an instruction.
 pub(super) fn operations(computation: &Computation, instruction: &Instruction, elements: usize) -> usize {
     let lhs = instruction.operands.first().map_or(&[][..], |lhs| computation.instructions[*lhs].shape.dims());
     match &instruction.op {
@@ -92,7 +92,7 @@ pub(super) fn operations(computation: &Computation, instruction: &Instruction, e
     }
 }
 
-/// What an instruction needs of one of its operands.
+/// The elements of one operand that an instruction needs for its own needed elements.
 fn of_operand(entry: &Computation, instruction: &Instruction, number: usize, need: &Need) -> Need {
     let Need::Some(wanted) = need else { return need.clone() };
     let shape = |operand: usize| &entry.instructions[instruction.operands[operand]].shape;
@@ -135,7 +135,7 @@ fn of_operand(entry: &Computation, instruction: &Instruction, number: usize, nee
     }
 }
 
-/// What a dot needs of one of its operands: the rows, or columns, of what is wanted.
+/// The elements of one operand that a dot needs: the rows, or columns, of the wanted results.
 fn of_factor(dims: &DotDims, operands: [&[usize]; 2], number: usize, wanted: &[bool]) -> Vec<bool> {
     let plan = DotPlan::new(dims, operands[0], operands[1]);
     let (m, k, n) = (plan.m, plan.k, plan.n);
@@ -227,7 +227,8 @@ mod tests {
         }
     }
 
-    /// What one element of a result needs of operands of other shapes: all of one that goes into every element.
+    /// One element of a result needs its part of operands of other shapes, or all of an operand that every element
+    /// needs.
     #[test]
     fn one_element_needs_what_is_made_into_it() {
         let mut b = Builder::new("needs");

@@ -1,4 +1,4 @@
-//! Programs made ready for their truth: what depends neither on the arguments nor on the rung is worked out once.
+//! Programs prepared for their truth: facts that depend neither on the arguments nor on the rung are computed once.
 
 use crate::analysis::{PlainMatmul, Regions, plain_matmul};
 use crate::ir::{Op, Program};
@@ -11,20 +11,20 @@ pub struct Prepared {
     /// The program with calls written out and equal expressions made one value.
     pub(super) program: Program,
     pub(super) regions: Regions,
-    /// One a computation: how often each value is read; the root once more. Of the entry only what reads values, not
-    /// arguments where they lie; the entry's results once more.
+    /// For each computation the number of uses of each value, and one more for the root. In the entry, uses by matmuls
+    /// that read the arguments in place are left out, and the entry's results have one more use.
     pub(super) uses: Vec<Vec<usize>>,
-    /// Values of the entry that are matmuls of parameters: they read tensors where they lie.
+    /// Values of the entry that are matmuls of parameters: they read tensors in place.
     pub(super) matmuls: Vec<Option<PlainMatmul>>,
 }
 
 impl Prepared {
-    /// Makes `program` ready. It is not kept: what is shared is a program of its own.
+    /// Prepares `program`. It is not kept: the prepared program is a copy, with equal expressions shared.
     pub fn new(program: &Program) -> Prepared {
         Prepared::as_it_stands(share_equal(&inline_calls(program)))
     }
 
-    /// Makes `program` ready whose calls stay, and whose equal values may be computed in two ways.
+    /// Prepares `program` with its calls kept, and without sharing: equal values may be computed in two ways.
     pub(super) fn as_it_stands(program: Program) -> Prepared {
         let mut uses: Vec<Vec<usize>> = program.computations.iter().map(|computation| computation.uses()).collect();
         for (uses, computation) in uses.iter_mut().zip(&program.computations) {
@@ -44,7 +44,7 @@ impl Prepared {
         Prepared { regions: Regions::new(&program), program, uses, matmuls }
     }
 
-    /// How many results it has.
+    /// The number of results.
     pub fn outputs(&self) -> usize {
         self.program.output_names.len()
     }

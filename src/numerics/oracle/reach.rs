@@ -1,4 +1,4 @@
-//! How far a pass came, and what that says of the precision that it takes.
+//! Reach of a pass, and the precision needed that follows from it.
 
 use crate::num::floor_log2;
 
@@ -6,13 +6,13 @@ use super::arithmetic::Arithmetic;
 use super::demand::{Truth, TruthTensor};
 use super::elements::{FloatArray, Value, World};
 
-/// How far a pass came before its enclosures said nothing any more. In a deep network each layer costs about as many bits
-/// as the one before it: what the first ones cost tells what all will.
+/// The part of a program that a pass evaluated before its enclosures became useless. In a deep network each layer costs
+/// about as many bits as the one before it: the cost of all layers follows from that of the first ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reach {
     /// Dots of the entry that were evaluated.
     dots: usize,
-    /// Those before the first of which hardly anything is known.
+    /// The number of dots before the first one of which fewer than half the sampled signs are known.
     known: usize,
     /// The median of the bits known of the results' elements that stay open, 53 at most.
     bits: u32,
@@ -20,9 +20,9 @@ pub(super) struct Reach {
     pub called: usize,
 }
 
-/// So many elements of a dot are looked at.
+/// The number of elements of a dot that are sampled.
 const SAMPLE: usize = 64;
-/// What is asked for beside the bits that are lost: those of an f64, and some that a result may lie near a tie.
+/// Bits needed beside those that are lost: those of an f64, and some for results near a tie.
 const ASKED: u32 = 53 + 16;
 
 impl Reach {
@@ -41,7 +41,7 @@ impl Reach {
         self.dots += 1;
     }
 
-    /// The same, with what is known of results.
+    /// The same, with the bits known of open results.
     pub fn of_open<A: Arithmetic>(self, world: &World<A>, results: &[Option<&Value<A>>], truth: &Truth) -> Reach {
         let mut all = Vec::new();
         for (result, output) in results.iter().zip(&truth.outputs) {
@@ -60,7 +60,8 @@ impl Reach {
         Reach { bits, ..self }
     }
 
-    /// About how many bits would decide what is open, after a pass with `bits`; 0 where nothing says that.
+    /// The estimated number of bits that would decide the open results, after a pass with `bits`; 0 if there is no
+    /// estimate.
     pub fn next_bits(self, bits: u32) -> u32 {
         let needed = if 0 < self.known && self.known < self.dots {
             (bits as usize * self.dots / self.known) as u32 + ASKED

@@ -92,7 +92,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         Value::Float(self.world.collect(results))
     }
 
-    /// One step after another from `init` on, or what gives the same.
+    /// Reduces a group from `init` on, step by step or by a method with the same result.
     pub(super) fn reduce_group(
         &mut self,
         binary: Binary,
@@ -382,7 +382,7 @@ fn products(rows: Vec<usize>, columns: Vec<usize>) -> impl Iterator<Item = usize
     })
 }
 
-/// What every result of a reduction reduces.
+/// The group of elements that each result of a reduction reduces.
 fn groups(dims: &[usize], reduced: &[usize]) -> Vec<Group> {
     let kept: Vec<usize> = (0..dims.len()).filter(|d| !reduced.contains(d)).collect();
     let out: usize = kept.iter().map(|d| dims[*d]).product();

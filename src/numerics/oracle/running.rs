@@ -20,8 +20,8 @@ fn lanes(dims: &[usize], dim: usize) -> impl Iterator<Item = impl Iterator<Item 
 }
 
 impl<A: Arithmetic> Pass<'_, A> {
-    /// The reductions of all elements so far along `dim`; operands are the array and its init. What the window of an
-    /// element reduces, in order from the init on, is what the window before it does, and the element.
+    /// The reductions of all elements so far along `dim`; operands are the array and its init. The window of an element
+    /// reduces, in order from the init on, the elements of the window before it, and then that element.
     pub(super) fn reduce_so_far(
         &mut self,
         known: Option<Reducer>,

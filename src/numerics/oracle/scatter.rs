@@ -11,7 +11,8 @@ use super::oracle_error::OracleError;
 
 type Result<T> = std::result::Result<T, OracleError>;
 
-/// What a region makes of an element and an update, where that is known to be the same in any order, or to be either.
+/// The effect of a region on an element and an update, if it is known: the same result in any order of the updates, or
+/// one of the updates.
 enum Combiner {
     Binary(Binary),
     /// The update itself.

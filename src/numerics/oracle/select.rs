@@ -102,7 +102,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         Value::Float(self.world.collect(clamped))
     }
 
-    /// A sorted array of which nothing is known where it is open what stands there; of what it was sorted by, `key`, the ends.
+    /// Forgets the elements of a sorted array at open places. Those of the sort key, `key`, keep the ends of their
+    /// place; all others become unknown.
     fn forget_open(
         &mut self,
         sorted: &Value<A>,
@@ -339,8 +340,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         Value::Tuple(vec![values, Value::integer(DType::S32, indices)])
     }
 
-    /// What an approximate top-k approximates: the largest values with their indices, by IEEE `>`, ties to the lower
-    /// index. The result keeps the size that the operation declares.
+    /// The result that an approximate top-k approximates: the largest values with their indices, by IEEE `>`, ties to
+    /// the lower index. It keeps the size that the operation declares.
     pub(super) fn exact_top(&mut self, operands: &[Value<A>], shapes: &[&Shape], shape: &Shape) -> Value<A> {
         let Shape::Tuple(parts) = shape else { return Value::Tuple(Vec::new()) };
         let size = parts[0].dims().last().copied().unwrap_or(0);
@@ -380,7 +381,7 @@ fn leading(
     (chain && rest).then(|| order[..count].to_vec())
 }
 
-/// A stable merge sort, which ends whatever is said to be before what. The library's may panic where that is no order.
+/// A stable merge sort that terminates for any `before`. The library's may panic if `before` is no order.
 fn merged(positions: &[usize], before: &impl Fn(usize, usize) -> bool) -> Vec<usize> {
     if positions.len() < 2 {
         return positions.to_vec();

@@ -110,7 +110,7 @@ fn largest(dtype: DType) -> f64 {
     if dtype == DType::F16 { 65504.0 } else { f64::from(f32::MAX) }
 }
 
-/// What the cache gives back of `x`, in the type of `x`.
+/// The values of `x` as they are read back from the cache, in the type of `x`.
 fn through_cache(b: &mut Builder, x: ValueId, cache: &str) -> Result<ValueId, ShapeError> {
     let dtype = b.shape(x).element_type();
     let held = match cache {
@@ -121,7 +121,7 @@ fn through_cache(b: &mut Builder, x: ValueId, cache: &str) -> Result<ValueId, Sh
     cast(b, held, dtype)
 }
 
-/// Where the context lies among padded places.
+/// Position of the context among padded places.
 struct Context {
     /// Tokens of the context.
     n: usize,

@@ -9,9 +9,9 @@ use crate::tensor::DType;
 /// A program read from a file.
 #[derive(PartialEq)]
 pub struct Imported {
-    /// What case ids call it: the file's name without its folder.
+    /// Its name in case ids: the file's name without its folder.
     pub name: String,
-    /// Where it was read.
+    /// Path of the file.
     pub path: PathBuf,
     program: Program,
     scores: Option<Program>,
@@ -43,14 +43,14 @@ pub enum ImportedError {
         /// Its shape.
         shape: Shape,
     },
-    /// Another number of results is named than there is.
+    /// The number of names differs from the number of results.
     #[error("`results` names {named} results, but the program has {count}")]
     ResultCount {
         /// The entry's root.
         value: ValueId,
-        /// How many are named.
+        /// The number of names.
         named: usize,
-        /// How many there are.
+        /// The number of results.
         count: usize,
     },
     /// Two results have one name.
@@ -66,7 +66,7 @@ pub enum ImportedError {
         value: ValueId,
         /// Its name.
         name: String,
-        /// What checks take it for.
+        /// Its role in checks.
         role: &'static str,
         /// Rows of the first parameter.
         rows: usize,
@@ -78,7 +78,7 @@ pub enum ImportedError {
     /// The scores are not there.
     #[error("`scores` names `{name}`, which is no result and no argument; {hint}")]
     UnknownScores {
-        /// What was given.
+        /// The given name.
         name: String,
         /// The nearest name, or all of them.
         hint: String,
@@ -112,7 +112,7 @@ impl ImportedError {
         }
     }
 
-    /// The key of the suite that names what does not fit, where it is not the file.
+    /// The key of the suite at fault; `None` if the file itself is.
     pub fn key(&self) -> Option<&'static str> {
         match self {
             ImportedError::ResultCount { .. } | ImportedError::RepeatedResult { .. } | ImportedError::Role { .. } => {
@@ -124,7 +124,7 @@ impl ImportedError {
     }
 }
 
-/// What checks take a result of some name for.
+/// The role in checks of a result of some name.
 struct Role {
     names: &'static [&'static str],
     /// Whether it holds a value for each token of a row; otherwise it holds one a row.
@@ -153,7 +153,7 @@ impl Imported {
     /// The program in the file at `path`, its results renamed by `results` in the entry's order, if that is there.
     ///
     /// Tokens are ranked by the result or argument (`arg0`, `arg1`, ...) that `scores` names; without it by the result
-    /// `p`, `z` or `logits`, or else by what the argmax behind the result `token` compares.
+    /// `p`, `z` or `logits`, or else by the operand of the argmax that the result `token` comes from.
     ///
     /// The leading dim of the first parameter is the rows that the program takes at a time; its last dim, or that of the
     /// scores, is the size n.
@@ -216,7 +216,7 @@ impl Imported {
         self.scores.as_ref()
     }
 
-    /// What `scores` may name: results, and arguments as `arg0`, `arg1`, ..., that are floats `[rows, n]`.
+    /// The values that `scores` may name: results, and arguments as `arg0`, `arg1`, ..., that are floats `[rows, n]`.
     pub fn may_rank(&self) -> Vec<String> {
         let (entry, outputs) = (self.program.entry(), self.program.outputs());
         let results = self.program.output_names.iter().cloned().zip(outputs.iter().copied());
@@ -235,7 +235,7 @@ impl Imported {
         self.n
     }
 
-    /// What it is, for people.
+    /// Its description for listings.
     pub fn doc(&self) -> String {
         let entry = self.program.entry();
         let shape = |id: &ValueId| entry.instructions[*id].shape.to_string();
@@ -294,7 +294,7 @@ fn result_or_argument(program: &Program, parameters: &[ValueId], name: &str) -> 
 /// The program whose one result, `scores`, is the result or argument of this name.
 ///
 /// # Errors
-/// If there is none.
+/// If there is no such result or argument.
 pub fn scores_of(program: &Program, name: &str) -> Result<Program, ImportedError> {
     let found = result_or_argument(program, &parameters(program.entry()), name)?;
     Ok(sub_program(program, found))
@@ -305,7 +305,7 @@ fn ranks(shape: &Shape, rows: usize) -> bool {
     shape.dtype().is_some_and(DType::is_float) && shape.dims().len() == 2 && shape.dims()[0] == rows
 }
 
-/// What the argmax behind an integer result compares, looking through moves.
+/// The operand of the argmax that an integer result comes from, looking through moves and conversions.
 fn argmax_operand(program: &Program, mut id: ValueId) -> Option<ValueId> {
     let (entry, regions) = (program.entry(), Regions::new(program));
     loop {

@@ -8,7 +8,7 @@ use super::{BuildError, BuiltIn, ParameterDoc, Parameters, sized};
 
 pub struct KeepMax;
 
-/// How the probabilities are pinned before they are used twice.
+/// The guard that pins the probabilities before they are used twice.
 pub(super) const GUARD: ParameterDoc = ParameterDoc {
     name: "guard",
     default: "none",

@@ -6,7 +6,7 @@ use super::{BuildError, BuiltIn, ParameterDoc, Parameters, sized};
 
 pub struct Matmul;
 
-/// Where the plan of a compiled file would cut the sum over K.
+/// The block at which the plan of a compiled file would cut the sum over K.
 pub(super) const K_BLOCK: ParameterDoc = ParameterDoc {
     name: "k_block",
     default: "0",

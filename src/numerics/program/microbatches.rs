@@ -83,7 +83,7 @@ impl BuiltIn for Microbatches {
     }
 }
 
-/// The sum with one more term, and what it lost if that is kept (Kahan).
+/// The sum with one more term, and the rounding error of that addition if it is kept (Kahan).
 fn add(b: &mut Builder, kept: &[ValueId], next: ValueId) -> Result<Vec<ValueId>, ShapeError> {
     let sum = kept[0];
     let dtype = b.shape(sum).element_type();

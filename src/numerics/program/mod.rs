@@ -41,7 +41,7 @@ pub trait BuiltIn: Sync {
     /// The name that suites use; the file's stem.
     fn name(&self) -> &'static str;
 
-    /// What it computes, in terms of JAX, its arguments and its results.
+    /// The function that it computes, in terms of JAX, its arguments and its results.
     fn doc(&self) -> &'static str;
 
     /// Its parameters with their defaults, beside `rows`, which every program takes.
@@ -56,8 +56,8 @@ pub trait BuiltIn: Sync {
         Ok(None)
     }
 
-    /// How many rows are evaluated at a time: all of them where a row's results may depend on the batch, a few where
-    /// each row of the results depends on the same row of the first argument alone, in every mode.
+    /// The number of rows that are evaluated at a time. It is all of them if a row's results may depend on the batch,
+    /// and a few if each row of the results depends on the same row of the first argument alone, in every mode.
     fn batch(&self, n: usize, _rows: usize) -> usize {
         (BATCH_ELEMENTS / n.max(1)).max(1)
     }
@@ -75,15 +75,15 @@ pub enum BuildError {
     /// A size is zero.
     #[error("{what} is 0: every size must be at least 1")]
     ZeroSize {
-        /// Which size: `n`, `rows`, `k`, ...
+        /// The size's name: `n`, `rows`, `k`, ...
         what: &'static str,
     },
     /// A top-k of fewer than k values.
     #[error("k = {k} is above the {n} values to take from")]
     TooFewValues {
-        /// How many are to be taken.
+        /// The number of values to take.
         k: usize,
-        /// How many there are.
+        /// The number of values to take from.
         n: usize,
     },
     /// A file's program exists for one size only, and another one was asked for.

@@ -91,7 +91,7 @@ fn plant(b: &mut Builder, x: ValueId, row: usize, column: usize) -> Result<Value
     b.select(here, nan, x)
 }
 
-/// What `through` makes of `x` `[n, width]`: an array of two dims.
+/// The function `through` of `x` `[n, width]`: an array of two dims.
 fn follow(b: &mut Builder, x: ValueId, through: &str) -> Result<ValueId, ShapeError> {
     let (dims, dtype) = (b.shape(x).dims().to_vec(), b.shape(x).element_type());
     let (n, width) = (dims[0], dims[1]);

@@ -16,7 +16,7 @@ pub struct ParameterDoc {
     pub default: &'static str,
     /// The only values allowed; empty where any value of the right kind is.
     pub choices: &'static [&'static str],
-    /// What it sets, for listings.
+    /// Its meaning, for listings.
     pub doc: &'static str,
 }
 
@@ -56,7 +56,7 @@ pub enum ParameterError {
         key: String,
         /// The value that was given.
         value: String,
-        /// What values it takes, in words.
+        /// The values that it takes, in words.
         expected: String,
     },
     /// A text that is no program with parameters.

@@ -5,7 +5,7 @@ use crate::tensor::DType;
 
 use super::{BuildError, ParameterDoc, Parameters};
 
-/// Where values between the first operation and the last are rounded.
+/// The rounding of values between the first operation and the last.
 pub(super) const ROUND: ParameterDoc = ParameterDoc {
     name: "round",
     default: "each",

@@ -123,7 +123,8 @@ fn planned(b: &mut Builder, g: ValueId, parameters: &Parameters, hop: Hop) -> Re
     let (strategy, tile) = (parameters.text("strategy"), parameters.size("tile")?);
     sized(&[("tile", tile)])?;
     let plan = CollectivePlan::of(strategy, &parameters.extents("dims", n)?);
-    let plan = plan.ok_or_else(|| parameters.bad("dims", &format!("two or three extents, as {strategy} takes them")))?;
+    let plan =
+        plan.ok_or_else(|| parameters.bad("dims", &format!("two or three extents, as {strategy} takes them")))?;
     let mut members = Vec::with_capacity(n);
     for chip in 0..n {
         let own = row(b, g, chip)?;

@@ -91,7 +91,7 @@ impl ProgramSpec {
         }
     }
 
-    /// What it computes.
+    /// Its description: the function that it computes.
     pub fn doc(&self) -> String {
         match &self.source {
             Source::BuiltIn(built_in, _) => built_in.doc().to_string(),
@@ -99,7 +99,7 @@ impl ProgramSpec {
         }
     }
 
-    /// The program for size `n` over `rows` rows (all of them, or a few at a time where rows stand by themselves).
+    /// The program for size `n` over `rows` rows (all of them, or a few at a time if rows are independent).
     pub fn build(&self, n: usize, rows: usize) -> Result<Program, BuildError> {
         match &self.source {
             Source::BuiltIn(built_in, parameters) => built_in.build(parameters, n, rows),
@@ -115,7 +115,7 @@ impl ProgramSpec {
         }
     }
 
-    /// How many rows are evaluated at a time ([`BuiltIn::batch`]).
+    /// The number of rows that are evaluated at a time ([`BuiltIn::batch`]).
     pub fn batch(&self, n: usize) -> usize {
         match &self.source {
             Source::BuiltIn(built_in, _) => built_in.batch(n, self.rows).clamp(1, self.rows),

@@ -1,9 +1,9 @@
-//! Which dims of a program's values have one extent, whatever it is: what has to change together when a program is written for
+//! Dims of a program's values that always have one extent. They have to change together when a program is written for
 //! fewer rows or a smaller vocabulary.
 //!
-//! Dims that an operation gives or asks to be of one extent are one axis (a union of sets; Tarjan 1975). An axis is held where
-//! an attribute has a say in its extent that does not follow from the operands' (the limits of a slice, the sizes that a
-//! concatenation adds up), or where the program goes on in a computation of its own.
+//! Dims to which an operation gives one extent, or of which it requires one extent, are one axis (a union of sets;
+//! Tarjan 1975). An axis is held if an attribute that does not follow from the operands' extents fixes its own (the
+//! limits of a slice, the sizes that a concatenation adds up), or if the program continues in another computation.
 
 use crate::ir::{DotDims, Instruction, Op, Program, Shape, ValueId, WindowDim};
 
@@ -12,7 +12,7 @@ use crate::ir::{DotDims, Instruction, Op, Program, Shape, ValueId, WindowDim};
 pub struct Axis {
     /// The number of its first dim, counted through the program: the same for all extents.
     pub first: usize,
-    /// How many elements they have.
+    /// The number of elements along the axis.
     pub extent: usize,
     /// The instruction that holds the extent, in words; `None` if the axis may have any.
     pub held: Option<String>,
@@ -25,7 +25,7 @@ pub struct IndexBound {
     pub constant: ValueId,
     /// The axis whose indices it bounds.
     pub axis: usize,
-    /// How much less than the extent it is: 0, or 1 for the last index.
+    /// The extent minus the constant: 0, or 1 for the last index.
     pub less: usize,
 }
 
@@ -277,7 +277,7 @@ impl<'p> Finder<'p> {
         }
     }
 
-    /// Dims other than 1 that a reshape leaves as they are stay axes; what it joins or splits is held.
+    /// Dims other than 1 that a reshape leaves as they are stay axes; dims that it joins or splits are held.
     fn reshape(&mut self, instruction: &Instruction, from: &[usize], to: &[usize]) {
         let mut sides = [from, to].map(|dims| {
             let counted = dims.iter().copied().filter(|dim| self.extents[*dim] != 1);

@@ -1,16 +1,18 @@
 //! Every choice that the rules leave a compiler, in one program with a place for each.
 //!
-//! Rule B retypes what computes in bf16, and what moves, compares and picks what it gives; then each conversion that stands
-//! behind another is one edge from a value to a reader, which rule A may make read the value before its rounding. So a
-//! choice is per reader, and the conditions are the rules' own. What only moves elements reads the wide value: rounding
-//! commutes with it, and its own readers choose. A dot reads bf16 operands as they are stored, as it does under each policy.
+//! Rule B retypes operations that compute in bf16, and operations that move, compare or pick their results. Then each
+//! conversion behind another one is one edge from a value to a reader. Rule A may make that reader read the value
+//! before its rounding. So a choice is per reader, and the conditions are the rules' own. An operation that only moves
+//! elements reads the wide value: rounding commutes with it, and its own readers choose. A dot reads bf16 operands as
+//! they are stored, as it does under each policy.
 //!
-//! A loop's body is compiled once, so that what is chosen in it holds in each trip. It is a level of its own, made as the entry is;
-//! what a loop carries keeps its declared type. `trips` lays the levels out as one program without those loops whose trips no
-//! argument decides, `points` has the choices of all levels.
+//! A loop's body is compiled once, so that a choice in it holds in each trip. The body is a level of its own, made as
+//! the entry is, and the state of a loop keeps its declared type. `trips` lays the levels out as one program: loops
+//! whose trip counts depend on no argument are unrolled. `points` has the choices of all levels.
 //!
-//! `alternatives` has the points at which a value is computed otherwise: sums, products that are added, quotients, dots; `simplified`
-//! those at which an expression has another form over the real numbers; `mesh` those at which devices add up what they have.
+//! `alternatives` has the points at which a value is computed in another way: sums, products that are added, quotients
+//! and dots. `simplified` has those at which an expression has another form over the real numbers, and `mesh` those at
+//! which devices add up their values.
 
 mod alternatives;
 mod handed_on;
@@ -31,7 +33,7 @@ use super::{Rewritten, Site, dead, loops, narrow, normalize, simplify};
 pub use points::{Choices, Point, Spot};
 pub use trips::{MOST_ELEMENTS, MOST_INSTRUCTIONS, Place};
 
-/// What a compiler may do at a point.
+/// A freedom of the compiler at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Freedom {
     /// Leave out a rounding for one reader: rules A and B.
@@ -48,13 +50,13 @@ pub enum Freedom {
     Reciprocal,
     /// Compute with an expression as if floats were real numbers.
     Algebra,
-    /// Add up in another order what several devices have.
+    /// Add up the values of several devices in another order.
     Mesh,
 }
 
 impl Freedom {
-    /// Whether what may be computed instead is enclosed as one of several values. What other freedoms allow, the declared value's
-    /// own enclosure has room for.
+    /// Whether the alternatives are enclosed as one of several values. Alternatives that other freedoms allow lie
+    /// within the declared value's own enclosure.
     pub fn has_values(self) -> bool {
         matches!(self, Freedom::Rounding | Freedom::Narrowing | Freedom::Accumulation)
     }
@@ -65,9 +67,9 @@ impl Freedom {
 struct Level {
     /// Counts levels from the entry on, each loop's before those of the loops in it.
     number: usize,
-    /// Means what the computation does, as it stands: its entry.
+    /// A program whose entry means what the declared computation does, as it stands.
     program: Program,
-    /// Where it may mean something else, in the order of the program.
+    /// The choices at which it may mean something else, in the order of the program.
     choices: Vec<Choice>,
     loops: Vec<Loop>,
 }
@@ -94,8 +96,8 @@ struct Loop {
 }
 
 impl Level {
-    /// All choices that these freedoms leave in a program's entry, and in the bodies of its loops. `rounds_steps` says what a bf16
-    /// sum does as declared. Levels are numbered from `number` on.
+    /// All choices that these freedoms leave in a program's entry, and in the bodies of its loops. `rounds_steps` is
+    /// whether a declared bf16 sum rounds every addition. Levels are numbered from `number` on.
     fn new(program: &Program, freedoms: &[Freedom], rounds_steps: bool, number: usize) -> Level {
         let permits = |freedom: Freedom| freedoms.contains(&freedom);
         let elides = permits(Freedom::Rounding);
@@ -138,8 +140,7 @@ impl Level {
         self.loops.last().map_or(self.number + 1, |last| last.body.end())
     }
 
-    /// The program in which each choice is a copy of the option that it is said to take, by level and place there, and nothing is
-    /// left of the others.
+    /// The program with one option taken at each choice and the others removed; `option` gives it by level and place.
     fn take(&self, option: &dyn Fn(usize, usize) -> usize) -> Program {
         let mut program = self.program.clone();
         let computation = &mut program.computations[self.program.entry];
@@ -163,18 +164,18 @@ struct Maker<'p> {
     program: &'p Program,
     /// The declared program's names for the values.
     names: &'p [Option<String>],
-    /// And the values themselves.
+    /// The declared program's values themselves.
     origins: &'p [Option<ValueId>],
     analysis: Analysis<'p>,
     freedoms: &'p [Freedom],
-    /// Where each conversion may read instead, by the conversion.
+    /// For each conversion that may be collapsed, the earlier value that it may read instead.
     collapsible: HashMap<ValueId, ValueId>,
-    /// What each value can hold where every conversion reads so.
+    /// The precision that each value can hold if every such conversion is collapsed.
     widest: Vec<Option<Precision>>,
     made: Vec<Instruction>,
     /// For each value, the one that others read in its place.
     seen: Vec<ValueId>,
-    /// And the value itself.
+    /// For each value, its own copy.
     own: Vec<ValueId>,
     choices: Vec<Choice>,
     /// Sums to which a product may be added before it is rounded.
@@ -219,7 +220,7 @@ impl<'p> Maker<'p> {
         self.freedoms.contains(&freedom)
     }
 
-    /// The level, and for each value of the program what computes it there.
+    /// The level, and for each value of the program its own copy there.
     fn make(
         mut self,
         narrowed: &BTreeSet<Site>,
@@ -279,7 +280,7 @@ impl<'p> Maker<'p> {
         self.push(Instruction::new(name, Op::Convert, vec![value], shape))
     }
 
-    /// What reads a conversion that stands behind others reads: it, or a choice.
+    /// The value that users of a conversion behind other conversions see: the conversion, or a choice.
     fn elided(&mut self, id: ValueId, source: ValueId) -> ValueId {
         let entry = self.program.entry();
         let dtype = entry.instructions[id].shape.element_type();

@@ -1,4 +1,4 @@
-//! Axes that indices go over: gathers and scatters, and what holds or bounds an index.
+//! Axes that indices go over: gathers and scatters, and the arguments and constants that hold or bound an index.
 
 use std::collections::BTreeSet;
 
@@ -50,8 +50,9 @@ impl Finder<'_> {
         }
     }
 
-    /// Looks for arguments and constants that are indices into these dims, one value of indices each, or bound them: among what
-    /// the indices are made of element by element, and what that is compared with.
+    /// Looks for arguments and constants that are indices into these dims, one value of indices each, or that bound
+    /// them. The search covers the values that the indices are computed from element by element, and the values that
+    /// those are compared with.
     pub fn indices(&mut self, indices: &[ValueId], dims: &[usize]) {
         let entry = self.program.entry();
         for (start, dim) in indices.iter().zip(dims) {
@@ -83,7 +84,8 @@ impl Finder<'_> {
         }
     }
 
-    /// What a value is made of element by element or by moving elements, itself included.
+    /// Adds to `made_of` a value and all values that it is computed from, through elementwise operations, conversions,
+    /// reshapes, broadcasts and copies.
     fn trace(&self, id: ValueId, made_of: &mut BTreeSet<ValueId>) {
         let entry = self.program.entry();
         let mut waiting = vec![id];

@@ -1,4 +1,4 @@
-//! What a person writes to leave out a rounding: an operation's result kept in a wider type.
+//! The change to a program by hand that leaves out a rounding: an operation's result kept in a wider type.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,14 @@ use crate::ir::{
 };
 use crate::tensor::{DType, Data, Tensor};
 
-/// `program` with the results of these instructions kept in f32, or f64 where they are f32 already, up to those that
-/// compute with them: these take them as they are, compute in that type, and are rounded to their own as before. What moves
-/// or picks elements hands on the wider type, through loops as well, and so do results of the program. Dots that are kept
-/// or read what is kept are asked for at the highest precision; one of f32 operands stays f32.
+/// `program` with the results of these instructions kept in f32, or in f64 if they are f32 already.
+///
+/// Operations that compute with a kept result read it wide, compute in its type, and round to their own type as before.
+/// Operations that move or pick elements hand on the wider type, through loops as well, and so do results of the
+/// program. Dots that are kept, or that read a kept value, have the highest precision; a dot of f32 operands stays f32.
 ///
 /// # Errors
-/// If the rewritten program is none, because an operation does not take the wider type.
+/// If the rewritten program is invalid, because an operation does not take the wider type.
 pub fn keep_wide(program: &Program, kept: &BTreeSet<(ComputationId, ValueId)>) -> Result<Program, ShapeError> {
     let regions = Regions::new(program);
     let mut widening = Widening {
@@ -76,9 +77,9 @@ struct Widening<'p> {
     program: &'p Program,
     kept: &'p BTreeSet<(ComputationId, ValueId)>,
     regions: &'p Regions,
-    /// What each computation's parameters become, by their number.
+    /// The new shapes of each computation's parameters, by their number.
     parameters: Vec<Vec<Shape>>,
-    /// What each value becomes.
+    /// The new shape of each value.
     shapes: Vec<Vec<Shape>>,
 }
 
@@ -97,7 +98,7 @@ impl Widening<'_> {
         (&self.parameters, &self.shapes) != (&before.0, &before.1)
     }
 
-    /// The state of a loop is what it begins with and what the body makes of it.
+    /// Widens the state of a loop to the types of its init values and of the body's results.
     fn join_state(&mut self, at: ComputationId, instruction: &Instruction, callees: [ComputationId; 2]) {
         let root = self.program.computations[callees[1]].root;
         let next = self.shapes[callees[1]][root].clone();
@@ -272,7 +273,7 @@ impl Widening<'_> {
         Ok(Computation { name: old.name.clone(), root: new.values[old.root], instructions: new.instructions })
     }
 
-    /// What the state of the loop is, if the computation is a loop's body.
+    /// The shapes of the loop's state, if the computation is a loop's body.
     fn parameters_of_loop(&self, at: ComputationId) -> Option<&[Shape]> {
         let mut all = self.program.computations.iter().flat_map(|c| &c.instructions);
         let is_body = all.any(|i| matches!(i.op, Op::While { body, .. } if body == at));
@@ -308,7 +309,7 @@ impl Copied {
     }
 }
 
-/// What stands for an old value, in this type.
+/// The new value of an old one, converted to this type.
 fn new_operand(new: &mut Copied, old: ValueId, dtype: Option<DType>) -> ValueId {
     let value = new.values[old];
     let shape = &new.instructions[value].shape;

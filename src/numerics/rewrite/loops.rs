@@ -7,8 +7,8 @@ use crate::ir::{Computation, ComputationId, Op, Program, ValueId};
 
 use super::dead;
 
-/// `program` with the body of each of its entry's loops replaced by what `rewrite` makes of it. A body is given as the
-/// entry of a program of its own; the types of its parameters and results must stay.
+/// `program` with the body of each of its entry's loops rewritten by `rewrite`. A body is given as the entry of a
+/// program of its own; the types of its parameters and results must stay.
 pub(super) fn rewrite_bodies(program: &Program, rewrite: &dyn Fn(&Program) -> Program) -> Program {
     let mut rewritten = program.clone();
     let bodies: BTreeSet<ComputationId> = program.entry().instructions.iter().filter_map(|i| body(&i.op)).collect();
@@ -22,7 +22,7 @@ pub(super) fn rewrite_bodies(program: &Program, rewrite: &dyn Fn(&Program) -> Pr
     rewritten
 }
 
-/// The body of a loop of the entry, as the entry of a program of its own; `None` for what is no loop.
+/// The body of a loop of the entry, as the entry of a program of its own; `None` for any other instruction.
 pub fn body_of(program: &Program, id: ValueId) -> Option<Program> {
     let entry = body(&program.entry().instructions[id].op)?;
     Some(dead::drop_unused_computations(Program { entry, ..program.clone() }))

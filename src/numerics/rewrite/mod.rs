@@ -1,4 +1,5 @@
-//! What a compiler may do to a program's roundings under `xla_allow_excess_precision`, as rewrites of the program.
+//! Changes of a program's roundings that a compiler may make under `xla_allow_excess_precision`, as rewrites of the
+//! program.
 //!
 //! A [`Rule`] has [`Site`]s in a program, each of which may be taken or left, and a [`Policy`] is one choice of them. The
 //! rewritten program is an ordinary one: it can be printed, and in it a value with two uses is visibly rounded for one and
@@ -64,11 +65,11 @@ pub enum Site {
     },
     /// Narrowing: an f32 sum that is only used as bf16 becomes a bf16 sum of operands rounded to bf16.
     Narrow(ValueId),
-    /// Simplification: a conversion reads what conversions before it were made of.
+    /// Simplification: a conversion reads the source of the conversions before it.
     Collapse {
         /// The last conversion of the chain.
         conversion: ValueId,
-        /// What it reads in the place of its operand.
+        /// The value that it reads in the place of its operand.
         source: ValueId,
     },
 }
@@ -76,10 +77,10 @@ pub enum Site {
 /// A program that a rewrite made of another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rewritten {
-    /// What it was rewritten to.
+    /// The rewritten program.
     pub program: Program,
     /// For each value of the entry, the value of the other program's entry that it stands for, before or after rounding;
-    /// `None` for what was put in between.
+    /// `None` for inserted values.
     pub origins: Vec<Option<ValueId>>,
 }
 
@@ -90,7 +91,7 @@ impl Rewritten {
         Rewritten { program, origins }
     }
 
-    /// What `rewrite` makes of this, seen from where this came from.
+    /// Rewrites the rewritten program once more; the origins stay those in the first program.
     fn then(&self, rewrite: impl FnOnce(&Program) -> Rewritten) -> Rewritten {
         let Rewritten { program, origins } = rewrite(&self.program);
         Rewritten { program, origins: origins.into_iter().map(|origin| self.origins[origin?]).collect() }
@@ -107,7 +108,7 @@ impl Rule {
         }
     }
 
-    /// `program` rewritten at some of the rule's sites in it. What nothing uses after that stays in the program.
+    /// `program` rewritten at some of the rule's sites in it. Values that lose all users stay in the program.
     pub fn apply(self, program: &Program, sites: &BTreeSet<Site>) -> Rewritten {
         match self {
             Rule::Normalization => normalize::apply(program, sites),
@@ -123,8 +124,8 @@ pub fn apply(program: &Program, policy: &Policy, native: &dyn Fn(&Op) -> bool) -
     rewritten(program, policy, native, &mut |_, _| {}).then(dead::eliminate)
 }
 
-/// [`apply`] after each of the policy's rules, in their order; the last is what [`apply`] gives. Empty if the policy has
-/// none.
+/// [`apply`] after each of the policy's rules, in their order; the last is the result of [`apply`]. Empty if the policy
+/// has no rules.
 pub fn steps(program: &Program, policy: &Policy, native: &dyn Fn(&Op) -> bool) -> Vec<(Rule, Rewritten)> {
     let mut steps = Vec::new();
     rewritten(program, policy, native, &mut |rule, rewritten| steps.push((rule, rewritten.then(dead::eliminate))));

@@ -1,4 +1,4 @@
-//! The policies as rows: which compiler, which of its rules.
+//! The policies as rows: a compiler, and the rules that it applies.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use crate::ir::{Binary, Class, Op, Program, Unary, ValueId};
 use super::normalize::definition;
 use super::{Rule, Site, simplify};
 
-/// What one compiler does to roundings.
+/// The rules that one compiler applies to roundings.
 pub struct Policy {
     /// The third part of a mode: `v5e/default/NAME`.
     pub name: &'static str,
-    /// What it does, for listings, with its source.
+    /// Its effect, for listings, with its source.
     pub doc: &'static str,
     /// Rule B of FACTS 1.3: operations that are not native in bf16 are retyped to f32; a conversion of their result to
     /// f32 then sees the value before rounding.

@@ -7,14 +7,14 @@ use crate::tensor::{Data, Tensor};
 
 use super::axes::{Axes, is_running};
 
-/// Which elements of an axis are left, in order, by the axis' number; all of those that are not named.
+/// The elements of an axis that are left, in order, by the axis' number. An axis that is not named keeps all.
 pub type Kept = BTreeMap<usize, Vec<usize>>;
 
 impl Axes {
     /// The program and its arguments with these elements of its axes alone: every shape with the extents that are left,
     /// attributes that follow from extents likewise, constants and arguments cut. Arguments that are indices
     /// ([`Axes::index_arguments`]) say the same elements, and constants that bound them ([`Axes::bounds`]) follow; all other
-    /// numbers stay, so that a mean, say, still divides by what it did.
+    /// numbers stay, so that a mean, say, still divides by the old extent.
     ///
     /// # Errors
     /// If an axis is left without elements, if an attribute does not fit the extents left, a slice's limit or the k of a top-k,
@@ -68,7 +68,7 @@ impl Axes {
         Ok((resized, cut))
     }
 
-    /// The elements of an axis that arguments name as indices, in order: what no resized program may leave out.
+    /// The elements of an axis that arguments name as indices, in order: no resized program may leave them out.
     pub fn index_elements(&self, arguments: &[Tensor], axis: usize) -> Vec<usize> {
         let own = self.index_arguments.iter().filter(|(_, of)| *of == axis);
         let indices = own.filter_map(|(number, _)| arguments.get(*number)).flat_map(|given| given.data().to_i64s());
@@ -200,7 +200,7 @@ mod tests {
         axes.of_array(program.entry().instructions.iter().position(|i| is_it(&i.op)).unwrap())[dim]
     }
 
-    /// Running sums, sorts, reductions and what they are compared with have one vocabulary.
+    /// Running sums, sorts, reductions and the values that they are compared with have one vocabulary.
     #[test]
     fn a_vocabulary_is_cut_everywhere() {
         let mut b = Builder::new("sampler");
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(shapes, ["pred[1,3]", "s32[1]"]);
     }
 
-    /// What has a limit of its own is held, with its name, and only that.
+    /// An axis limited by an attribute is held, with the name of the instruction, and no other axis is.
     #[test]
     fn a_slice_with_limits_holds_its_axis() {
         let mut b = Builder::new("first");

@@ -6,7 +6,7 @@ use crate::ir::{Computation, Op, Program, ValueId};
 
 use super::{Rewritten, Site};
 
-/// Conversions between floats that stand behind others: each may read what the first of these reads. The chain of
+/// Conversions between floats that stand behind others: each may read the operand of the first of these. The chain of
 /// conversions ends before one of a value at which it `stops`.
 pub(super) fn sites(program: &Program, stops: &dyn Fn(ValueId) -> bool) -> BTreeSet<Site> {
     let entry = program.entry();

@@ -1,4 +1,4 @@
-//! What recall an approximate top-k owes.
+//! Expected recall of an approximate top-k.
 
 use std::collections::BTreeMap;
 

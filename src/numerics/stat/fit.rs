@@ -7,9 +7,9 @@ use super::student::t_quantile;
 /// squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// What is varied.
+    /// The independent variable.
     pub x: f64,
-    /// What was observed.
+    /// The observation.
     pub y: f64,
     /// Above 0.
     pub weight: f64,
@@ -26,7 +26,7 @@ pub struct Fit {
     pub slope_interval: Interval,
     /// Weighted residual standard deviation, `sqrt(sum w r^2 / (points - 2))`.
     pub residual: f64,
-    /// How many points were fitted.
+    /// The number of fitted points.
     pub points: usize,
 }
 

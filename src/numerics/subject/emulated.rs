@@ -29,8 +29,8 @@ impl Subject for Emulated {
     }
 }
 
-/// `program` as the compiler behind the mode's excess policy leaves it, which knows what the mode's chip computes in
-/// bf16. It takes the same arguments and has the same results.
+/// `program` as rewritten by the compiler behind the mode's excess policy, which knows the operations that the mode's
+/// chip computes in bf16. It takes the same arguments and has the same results.
 pub fn compile(program: &Program, mode: &Mode) -> Program {
     rewrite::apply(program, mode.excess, &|op| mode.chip.native_bf16(op)).program
 }

@@ -5,7 +5,7 @@ use crate::tensor::Tensor;
 
 use super::{Call, Subject, SubjectError};
 
-/// What such a function says when it fails.
+/// Error of such a function.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// A function that computes a program's results.

@@ -1,4 +1,4 @@
-//! What is judged: anything that gives a program's results.
+//! Subjects of a judgement: anything that gives a program's results.
 //!
 //! - [`Emulated`]: the machine in one mode, with the program rewritten as the mode's excess policy says.
 //! - [`Recorded`]: results that something else computed, from a file.
@@ -16,9 +16,9 @@ pub use emulated::{Emulated, compile, evaluate, evaluate_declared, order_sensiti
 pub use function::{Failure, Function};
 pub use recorded::{Recorded, RecordedError};
 
-/// What is judged.
+/// A judged source of results.
 pub trait Subject: Send + Sync {
-    /// What ids and reports call it. For an emulated machine its mode: `chip/precision/excess[+refinement...]`.
+    /// Its name in ids and reports. For an emulated machine its mode: `chip/precision/excess[+refinement...]`.
     fn id(&self) -> String;
 
     /// The arithmetic that it claims to follow: checks judge it by the bounds of this mode.
@@ -29,7 +29,7 @@ pub trait Subject: Send + Sync {
         None
     }
 
-    /// Whether it computes any program for any arguments; false where it only holds what was computed once.
+    /// Whether it computes any program for any arguments; false if it only holds results that were computed once.
     fn computes(&self) -> bool {
         true
     }
@@ -41,7 +41,7 @@ pub trait Subject: Send + Sync {
     fn run(&self, call: &Call) -> Result<Vec<Tensor>, SubjectError>;
 }
 
-/// What a subject is asked.
+/// A request to a subject.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     /// The declared program.
@@ -65,7 +65,7 @@ pub enum SubjectError {
         subject: String,
         /// The result's name.
         output: String,
-        /// What was given: a shape, or nothing.
+        /// The given shape, or `nothing`.
         given: String,
         /// The declared shape.
         expected: String,
@@ -78,7 +78,7 @@ pub enum SubjectError {
     Failed {
         /// The subject's id.
         subject: String,
-        /// What the function says.
+        /// The function's error, in words.
         why: String,
     },
 }

@@ -29,7 +29,7 @@ pub enum RecordedError {
         path: PathBuf,
         /// The result's name.
         name: String,
-        /// What it holds.
+        /// The names of the tensors that it holds.
         held: String,
     },
     /// A tensor has other dims than the case's results.

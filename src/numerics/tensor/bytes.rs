@@ -20,9 +20,9 @@ pub enum BytesError {
     /// The last element is not whole.
     #[error("{bytes} bytes are no whole number of elements of {size} bytes")]
     Length {
-        /// How many bytes there are.
+        /// The number of bytes.
         bytes: usize,
-        /// How many an element takes.
+        /// The number of bytes of an element.
         size: usize,
     },
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What compares equal as a number need not be the same value: 1 / +0 is not 1 / -0.
+/// Values that compare equal as numbers need not be the same: 1 / +0 is not 1 / -0.
 #[test]
 fn equal_tensors_have_equal_bits() {
     let f32s = |values: &[f32]| Tensor::new(&[values.len()], Data::F32(values.to_vec()));

@@ -1,12 +1,13 @@
-//! How many instructions, each of the one before, an operation is: by so many its rank is higher than its operands'.
+//! Lengths of the instruction chains of operations. The rank of an operation exceeds those of its operands by this
+//! length.
 
 use crate::ir::{Op, Unary};
 
-/// What a call gives as bf16 is two integers and shifted, before it is f32 again.
+/// Instructions between a call that rounds to bf16 and its result in f32: two integers and a shift.
 pub const NARROWED: u32 = 3;
 
-/// Whether it is a call of a function that LLVM knows nothing of (`xla.tanh`, `cbrtf`), or has one in it: that stands where it
-/// is as a read does.
+/// Whether an operation is or contains a call of a function that LLVM knows nothing of (`xla.tanh`, `cbrtf`). Such a
+/// call keeps its position, as a read does.
 pub fn is_call(op: &Op) -> bool {
     let Op::Unary(unary) = op else { return false };
     matches!(
@@ -15,7 +16,7 @@ pub fn is_call(op: &Op) -> bool {
     )
 }
 
-/// How many instructions, each of the one before, an operation is; what comes behind a call is counted from there.
+/// The number of instructions in the chain of an operation, counted from its last call if it has one.
 pub fn steps(op: &Op) -> u32 {
     match op {
         // The product with what the call gives, and two choices.

@@ -10,11 +10,11 @@ use super::super::address::Place;
 use super::{Emission, Ranks};
 
 impl<'c> Emission<'c> {
-    /// Whether LLVM exchanges what stands for the operands of `reader`, which adds them, in each of its places: it puts the
-    /// operand of lower rank first (`ReassociatePass::canonicalizeOperands`). What does not change in the innermost loop has
-    /// rank 0, a read that of the position that it stands at, everything else one more than the highest rank among its operands.
-    /// Where both have one rank they stay as they were, in the order of the functions that they were inlined from, and of that which
-    /// reads the operands of a concatenate.
+    /// Whether LLVM exchanges the operands of `reader`, which adds them, for each of its places. It puts the operand of
+    /// lower rank first (`ReassociatePass::canonicalizeOperands`). A value that is invariant in the innermost loop has
+    /// rank 0, a read the rank of its position, and any other value one more than the highest rank of its operands.
+    /// Operands of equal rank stay in the order of the functions from which they were inlined, and then of the function
+    /// of a concatenate's users.
     pub fn exchanges(&mut self, reader: ValueId, operands: [ValueId; 2]) -> BTreeMap<Place, bool> {
         let places = self.ranks.keys().filter(|(id, _)| *id == reader).map(|(_, place)| place.clone());
         let places: Vec<Place> = places.collect();
@@ -38,7 +38,7 @@ impl<'c> Emission<'c> {
         order_by(&self.ranks, operands, place)
     }
 
-    /// Their order in the innermost function on the way to a place, or the next one around it, in which they have an order.
+    /// The order of two operands in the innermost function on the way to a place that orders them.
     fn order_in_functions(&mut self, reader: ValueId, operands: [ValueId; 2], place: &[ValueId]) -> Ordering {
         let Some(functions) = &self.functions else { return Ordering::Equal };
         let is_called = |id: &ValueId| functions.calls(*id) && self.computation.instructions[*id].fusion == self.fusion;
@@ -65,7 +65,7 @@ impl<'c> Emission<'c> {
         Ordering::Equal
     }
 
-    /// The code of one function, of which LLVM puts the operands in order before it is inlined.
+    /// The code of one function, whose operands LLVM orders before it inlines the function.
     fn of_function(&self, number: ValueId) -> Box<Emission<'c>> {
         let emission = Emission { loops: false, hoists: false, ..self.anew() };
         let parts = (0..self.computation.instructions.len()).filter(|id| self.complex.number(*id) == number);

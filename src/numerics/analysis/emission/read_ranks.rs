@@ -1,4 +1,4 @@
-//! Which ranks reads have.
+//! Ranks of reads.
 
 use crate::ir::{Op, ValueId};
 
@@ -6,12 +6,12 @@ use super::super::address::Address;
 
 use super::Emission;
 
-/// The ranks of a basic block; indices have those of the first one.
+/// Number of ranks in a basic block. Indices have those of the first block.
 pub(super) const BLOCK: u32 = 1 << 16;
 
 impl Emission<'_> {
-    /// The rank of what is read or called for the element at an address: of two reads of one address LLVM keeps the first, as it
-    /// sees the address at first. What one branch reads no other knows of.
+    /// The rank of a read or call for the element at an address. Of two reads of one address LLVM keeps the first, and
+    /// compares addresses in their first form. A read in one branch is not reused in another.
     pub(super) fn read(&mut self, id: ValueId, place: &[ValueId], at: &[Address]) -> u32 {
         let mut branches = Vec::new();
         let mut moves = place.iter().copied();
@@ -32,14 +32,14 @@ impl Emission<'_> {
         rank
     }
 
-    /// What calls and branches leave is there where they end.
+    /// The rank of the result of a call or branch that ends here, one position further on.
     pub(super) fn pass(&mut self) -> u32 {
         self.reads += 1;
         BLOCK + self.reads
     }
 
-    /// Behind a loop or a branch, as in it, another basic block begins: what is read there has a higher rank than all that came
-    /// before, however much was computed of that (`ReassociatePass::BuildRankMap`).
+    /// Begins another basic block, inside a loop or branch or behind it. A read there ranks higher than every earlier
+    /// value, however long the chain of instructions behind that value (`ReassociatePass::BuildRankMap`).
     pub(super) fn enter_block(&mut self) {
         self.reads = self.reads.next_multiple_of(BLOCK);
     }

@@ -1,4 +1,4 @@
-//! What is sunk behind a loop: instructions before it that are needed behind it alone.
+//! Instructions before a loop that LLVM sinks behind it, because all their users are there.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::Emission;
 use super::chain_length::is_call;
 use super::read_ranks::BLOCK;
 
-/// A read, and that of its array's address, which is read too.
+/// Reads of a sunk value: its own, and that of its array's address.
 const READS: u32 = 2;
 
 /// Code for single numbers, with loops in it.
@@ -19,28 +19,28 @@ pub(super) struct Code {
     /// Its values in order, each with the loops before it.
     values: Vec<(ValueId, usize)>,
     loops: usize,
-    /// Reads before what is behind all loops.
+    /// Reads before the code that is behind all loops.
     reads: u32,
 }
 
-/// What has been sunk behind all loops.
+/// The instructions that are sunk behind all loops.
 #[derive(Default)]
 pub(super) struct Sunk {
-    /// The ranks of what is read there.
+    /// Ranks of the reads among them.
     pub ranks: HashMap<ValueId, u32>,
-    /// The loops that are behind when it comes.
+    /// Number of loops before them.
     loops: usize,
-    /// How many reads it is.
+    /// Number of reads that they add.
     reads: u32,
 }
 
 impl Emission<'_> {
-    /// Notes that a value stands next in the code.
+    /// Notes the next value of the code.
     pub(super) fn note(&mut self, id: ValueId) {
         self.code.values.push((id, self.code.loops));
     }
 
-    /// Behind a loop stands what was sunk there.
+    /// Leaves a loop: the instructions that were sunk behind it follow.
     pub(super) fn leave_loop(&mut self) {
         self.enter_block();
         self.code.loops += 1;
@@ -50,9 +50,10 @@ impl Emission<'_> {
         }
     }
 
-    /// What LLVM sinks behind all loops (`InstCombinerImpl::tryToSinkInstruction`). It goes through the code in order; what is needed in the last
-    /// block alone, it puts in front of that, and then in front of it its operands, the last one first. So what was read first
-    /// comes last. Calls stay.
+    /// The instructions that LLVM sinks behind all loops (`InstCombinerImpl::tryToSinkInstruction`). It goes through
+    /// the code in order, and moves an instruction with users in the last block alone to the front of that block. Then
+    /// it moves the operands of that instruction in front of it, the last one first. So the first read comes last.
+    /// Calls stay.
     pub(super) fn sinks(&self, results: &[ValueId]) -> Sunk {
         let Code { values, loops, reads } = &self.code;
         if self.loops || *loops == 0 {
@@ -81,7 +82,7 @@ impl Emission<'_> {
         sunk
     }
 
-    /// The value that another one is in the code.
+    /// The value that represents another one in the code, behind moves and identities.
     fn source(&self, mut id: ValueId) -> ValueId {
         loop {
             let Instruction { op, fusion, operands, .. } = &self.computation.instructions[id];
@@ -96,10 +97,10 @@ impl Emission<'_> {
     }
 }
 
-/// The code while it is gone through.
+/// The walk through the code.
 struct Sinking<'e, 'c> {
     emission: &'e Emission<'c>,
-    /// Of each value whether it is behind all loops.
+    /// For each value, whether it is behind all loops.
     behind: HashMap<ValueId, bool>,
     readers: HashMap<ValueId, Vec<ValueId>>,
     sunk: Vec<ValueId>,

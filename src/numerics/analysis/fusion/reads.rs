@@ -1,4 +1,4 @@
-//! Which products a reader takes, and how it reads them.
+//! The products that a value's users take, and the ways in which they read them.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -19,48 +19,49 @@ use super::super::ways::{Ways, twins};
 pub struct Product {
     /// The values from the operand back to the product.
     pub path: Vec<ValueId>,
-    /// What the sum has in it.
+    /// The operand as a term of the sum, with its negations.
     pub term: Term,
     /// Whether it is the last product of an exponential: that with a power of two, which is exact.
     pub exponential: bool,
-    /// Which elements it is, if it is among the operands of a concatenate that is taken apart.
+    /// For each element, whether it is a product, if the operand is a concatenate that is split into its own operands.
     pub parts: Option<Arc<[bool]>>,
-    /// A choice behind which it is, and the columns in which that is known, if these are not all.
+    /// The select between the product and its sum, and for each column whether its predicate is known, unless it is
+    /// known in all.
     pub partly: Option<(ValueId, Vec<bool>)>,
 }
 
 impl Product {
-    /// Whether the element at this place is one.
+    /// Whether the element at this position is a product.
     pub fn is_at(&self, place: usize) -> bool {
         self.parts.as_ref().is_none_or(|parts| parts[place])
     }
 
-    /// The same behind one value more.
+    /// The same product with one more value on its path.
     pub fn by_way_of(mut self, id: ValueId) -> Product {
         self.path.push(id);
         self
     }
 }
 
-/// Who reads a computation's values.
+/// The users of a computation's values.
 pub struct Reads<'c> {
     computation: &'c Computation,
     codegen: &'c Codegen,
-    /// How often each value is read, the root once more.
+    /// The number of reads of each value, one more for the root.
     uses: &'c [usize],
     users: &'c [Vec<ValueId>],
-    /// Products of the same two values.
+    /// For each of several products of the same two values, all of them.
     twins: HashMap<ValueId, Vec<ValueId>>,
-    /// And in which ways, for fusions in which that was asked.
+    /// The ways in which values are read, for the fusions that were asked about.
     ways: RefCell<HashMap<Fusion, Ways>>,
-    /// And along which loops their dims run.
+    /// The loops that the dims of values run along, for the fusions that were asked about.
     loops: RefCell<HashMap<Option<Fusion>, Loops>>,
-    /// And the numbers that stand once in a block.
+    /// The constants that a block uses once, for the fusions that were asked about.
     numbers: RefCell<HashMap<Option<Fusion>, SingleNumbers>>,
 }
 
 impl<'c> Reads<'c> {
-    /// Of a computation whose values are read so often, and by these.
+    /// The reads of a computation, from the number of reads and the users of each value.
     pub fn new(
         computation: &'c Computation,
         codegen: &'c Codegen,
@@ -71,7 +72,7 @@ impl<'c> Reads<'c> {
         Reads { computation, codegen, uses, users, twins, ways, loops, numbers }
     }
 
-    /// How often the elements of a value are read with which this reader computes, or those of one that is the same.
+    /// The number of reads of the elements of a value that this user takes, reads of an equal product included.
     fn alike(&self, id: ValueId, reader: ValueId) -> usize {
         let Reads { computation, codegen, uses, users, twins, ways, .. } = self;
         let alone = [id];
@@ -83,14 +84,15 @@ impl<'c> Reads<'c> {
         ways.alike(id, reader, same).unwrap_or(most)
     }
 
-    /// Whether a broadcast changes along the dim of the innermost loop.
+    /// Whether a broadcast varies along the dim of the innermost loop.
     fn keeps_innermost(&self, id: ValueId) -> bool {
         let Instruction { op, fusion, shape, .. } = &self.computation.instructions[id];
         let Op::Broadcast { dims } = op else { return true };
         self.loops(*fusion, |loops| loops.keeps(id, dims, shape.dims()))
     }
 
-    /// In which columns of its innermost loop LLVM knows a choice when it makes the code: of one along rows, in all or none.
+    /// For each column of its innermost loop, whether LLVM knows the predicate of a select at compile time. A select
+    /// along rows is known in all columns, or the list is empty.
     fn known_columns(&self, id: ValueId) -> Vec<bool> {
         let choice = &self.computation.instructions[id];
         let last = choice.shape.dims().iter().rposition(|extent| *extent > 1);
@@ -99,19 +101,19 @@ impl<'c> Reads<'c> {
         if innermost != last && columns.contains(&false) { Vec::new() } else { columns }
     }
 
-    /// Whether LLVM knows a choice in all columns.
+    /// Whether LLVM knows the predicate of a select in all columns.
     fn is_known(&self, id: ValueId) -> bool {
         let columns = self.known_columns(id);
         !columns.is_empty() && !columns.contains(&false)
     }
 
-    /// What is asked of a fusion's loops.
+    /// The answer to a question about a fusion's loops.
     pub fn loops<T>(&self, fusion: Option<Fusion>, asked: impl Fn(&Loops) -> T) -> T {
         let mut loops = self.loops.borrow_mut();
         asked(loops.entry(fusion).or_insert_with(|| Loops::new(self.computation, fusion, self.codegen)))
     }
 
-    /// Whether a value changes in the innermost loop, as far as broadcasts tell. A scalar stands in no loop.
+    /// Whether a value varies in the innermost loop, as far as broadcasts tell. A scalar operation is in no loop.
     fn varies_inside(&self, id: ValueId) -> bool {
         let instruction = &self.computation.instructions[id];
         let mut operands = instruction.operands.iter();
@@ -126,8 +128,8 @@ impl<'c> Reads<'c> {
         }
     }
 
-    /// The product behind the right operand of a subtraction, where that is a choice between it and a zero: subtracting nothing
-    /// is leaving the other operand as it is, so LLVM makes the choice afterwards, among whole registers
+    /// The product in the right operand of a subtraction, if that operand selects between the product and zero. The
+    /// subtraction of zero is an identity, so LLVM selects afterwards, between whole registers
     /// (`foldSelectWithIdentityConstant`, for processors with AVX-512).
     pub fn product_behind_choice(&self, subtraction: &Instruction) -> Option<Product> {
         let Reads { computation, uses, .. } = *self;
@@ -142,22 +144,22 @@ impl<'c> Reads<'c> {
         Some(self.product(on_true, id).filter(|_| is_zero)?.by_way_of(id))
     }
 
-    /// Whether what reads a concatenate has a loop for each of its operands: XLA takes it apart, or the dim of it is none of those that
-    /// its reader sums along, and the operand is the same in all loops of the sum, of which LLVM makes one for each
-    /// (`SimpleLoopUnswitch`).
+    /// Whether a user of a concatenate has a loop for each of its operands. Either XLA splits the concatenate, or the
+    /// user sums along other dims than the joined one. In the second case one operand is read throughout a loop of the
+    /// sum, and LLVM makes one loop for each operand (`SimpleLoopUnswitch`).
     fn is_parted_by(&self, reader: ValueId, concatenate: ValueId, dim: usize) -> bool {
         let Instruction { op, operands, fusion, .. } = &self.computation.instructions[reader];
         self.loops(*fusion, |loops| loops.hero == Some(concatenate))
             || operands[0] == concatenate && matches!(op, Op::Reduce { dims, .. } if !dims.contains(&dim))
     }
 
-    /// The products among values of which the reader takes one for each element, as one.
+    /// The products among values of which the user takes one for each element, joined into one.
     fn any_product(&self, values: &[ValueId], reader: ValueId) -> Option<Product> {
         let found = values.iter().filter_map(|value| self.product(*value, reader));
         found.reduce(|one, other| Product { path: [one.path, other.path].concat(), ..one })
     }
 
-    /// Which elements of a concatenate along this dim are products.
+    /// For each element of a concatenate along this dim, whether it is a product.
     fn parts(&self, concatenate: ValueId, dim: usize) -> Arc<[bool]> {
         let Instruction { operands, shape, .. } = &self.computation.instructions[concatenate];
         let extent = |operand: &ValueId| self.computation.instructions[*operand].shape.dims()[dim];
@@ -167,7 +169,8 @@ impl<'c> Reads<'c> {
         (0..shape.elements()).map(|at| along[at / step % along.len()]).collect()
     }
 
-    /// The product of the reader's fusion that `id` is, each value on the way read once as the next one reads it.
+    /// The product behind `id` in the user's fusion, through moves, negations and known selects. Each value on the path
+    /// has one read in the way that the next one reads it.
     pub fn product(&self, mut id: ValueId, mut reader: ValueId) -> Option<Product> {
         let Reads { computation, uses, .. } = *self;
         let fusion = computation.instructions[reader].fusion;
@@ -232,7 +235,7 @@ impl<'c> Reads<'c> {
     }
 }
 
-/// Elements of the smallest register of several.
+/// Elements of the smallest register of more than one element.
 const REGISTER: usize = 4;
 
 fn is_product_of_magnitudes(computation: &Computation, uses: &[usize], product: &Instruction) -> bool {

@@ -7,8 +7,8 @@ use crate::tensor::DType;
 
 type Built = Result<Vec<ValueId>, ShapeError>;
 
-/// Which of the values that `body` makes of four arrays, the last one of which is the result, join a sum before they are
-/// rounded.
+/// For each of the values that `body` makes of four arrays, the last one being the result, whether it joins a sum
+/// before it is rounded.
 fn contracted(body: impl Fn(&mut Builder, [ValueId; 4]) -> Built) -> Vec<bool> {
     contracted_by(&Codegen::JAXLIB_0_10_2, body)
 }
@@ -38,8 +38,8 @@ fn contracted_in(codegen: &Codegen, complex: bool, body: impl Fn(&mut Builder, [
     values.into_iter().map(|id| contracted.products[id]).collect()
 }
 
-/// A product that a sum reads beside others has code of its own there: where it is added it is not rounded. Who reads the same
-/// elements shares the code.
+/// A product that a sum reads beside other users has code of its own there: it is not rounded before that addition.
+/// Users of the same elements share the code.
 #[test]
 fn a_product_is_contracted_where_it_is_read_alone() {
     let sum = |along: usize| {
@@ -65,7 +65,8 @@ fn a_product_is_contracted_where_it_is_read_alone() {
     assert_eq!(sum(0), (false, [false, false]));
 }
 
-/// Of two products the one whose operands are there first is contracted: reads are, in the order of the code.
+/// Of two products the one whose operands are available first is contracted. Reads are available in the order of the
+/// code.
 #[test]
 fn a_product_of_what_is_computed_later_is_rounded() {
     let sum = |depth: usize| {
@@ -84,7 +85,7 @@ fn a_product_of_what_is_computed_later_is_rounded() {
     assert_eq!(sum(5), [false, true, false]);
 }
 
-/// A call stands where it is, however deep its argument: the LLVM IR of a GRU, whose left product has a tanh in it.
+/// A call keeps its position, however deep its argument: the LLVM IR of a GRU, whose left product has a tanh in it.
 #[test]
 fn what_is_called_is_there_when_reads_are() {
     let sum = |last: Unary| {
@@ -127,8 +128,8 @@ fn the_parts_of_complex_factors_are_there_first() {
     assert_eq!(imaginary(true, false), [false, true, false]);
 }
 
-/// The LLVM IR of a rotary embedding in jaxlib 0.6.2: the product before the branches of its concatenation is in another block
-/// than the sum, that behind them in the same one.
+/// The LLVM IR of a rotary embedding in jaxlib 0.6.2: the product before the branches of its concatenation is in
+/// another block than the sum, and the product behind them in the same one.
 #[test]
 fn products_before_branches_are_rounded() {
     let built = |branches: bool| {

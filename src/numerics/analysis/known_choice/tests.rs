@@ -2,7 +2,7 @@ use super::known_columns;
 use crate::ir::{Binary, Builder, Compare, Fusion, ShapeError, ValueId};
 use crate::tensor::DType;
 
-/// Whether the choice between two arrays of these dims is known, by a predicate of their rows and columns.
+/// Whether the select between two arrays of these dims is known, by a predicate of their rows and columns.
 fn known(dims: [usize; 2], predicate: impl Fn(&mut Builder, [ValueId; 2]) -> Result<ValueId, ShapeError>) -> bool {
     let mut builder = Builder::new("m");
     let [a, b] = ["a", "b"].map(|name| builder.parameter(name, DType::F32, &dims).unwrap());
@@ -30,7 +30,7 @@ fn compared(dims: [usize; 2], dim: usize, factor: f64, direction: Compare, with:
     })
 }
 
-/// What XLA contracts behind choices, on a processor with AVX2.
+/// Contractions of XLA behind selects, on a processor with AVX2.
 #[test]
 fn choices_by_indices_are_known() {
     // By the row, whatever the size.

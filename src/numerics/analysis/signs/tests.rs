@@ -43,7 +43,7 @@ fn negations_go_to_factors() {
     assert_eq!(neg(choice(VALUE, ab())), Term::Opposite(Box::new(choice(VALUE, ab()))));
 }
 
-/// What stands first of sums and differences that LLVM was asked about, on a processor with AVX2.
+/// The first operands of sums and differences that LLVM was asked about, on a processor with AVX2.
 #[test]
 fn a_negation_decides_which_product_is_first() {
     let first = |subtracts: bool, left: Term, right: Term| {

@@ -9,7 +9,7 @@ fn of(extents: &[usize], dims: &[usize], body: impl Fn(&mut Builder, ValueId, Va
     of_release(&Codegen::JAXLIB_0_10_2, extents, dims, body)
 }
 
-/// The loop of a sum over `dims` of what `body` makes of an array of `extents` and a row of as many columns.
+/// The loop of a sum over `dims` of the term that `body` makes of an array of `extents` and a row of as many columns.
 fn of_release(
     codegen: &Codegen,
     extents: &[usize],
@@ -38,7 +38,7 @@ fn square(builder: &mut Builder, x: ValueId) -> Built {
     builder.binary(Binary::Multiply, x, x)
 }
 
-/// How many rows, and whether products are rounded first.
+/// The number of rows side by side, and whether products are rounded first.
 fn rows(sum_loop: SumLoop) -> (usize, bool) {
     match sum_loop {
         SumLoop::Rows(rows) => (rows.lanes, rows.rounds_products),
@@ -46,7 +46,7 @@ fn rows(sum_loop: SumLoop) -> (usize, bool) {
     }
 }
 
-/// What the optimised LLVM IR of jaxlib 0.10.2 shows.
+/// Rows as in the optimised LLVM IR of jaxlib 0.10.2.
 #[test]
 fn rows_are_taken_side_by_side_where_it_pays() {
     let plain = |extents: [usize; 2]| rows(of(&extents, &[0, 1], |_, x, _| Ok(x))).0;
@@ -64,7 +64,7 @@ fn rows_are_taken_side_by_side_where_it_pays() {
     assert_eq!([[16, 9], [4, 9], [2, 9], [16, 8]].map(differences), [(8, false), (4, false), (2, false), (8, false)]);
 }
 
-/// What the optimised LLVM IR of jaxlib 0.10.2 and 0.6.2 shows of sums over two dims with one between or behind that stays.
+/// Sums over two dims with a kept one between or behind them, as in the optimised LLVM IR of jaxlib 0.10.2 and 0.6.2.
 #[test]
 fn rows_may_stand_apart() {
     let lanes =
@@ -103,7 +103,7 @@ fn long_terms_leave_a_loop_over_columns() {
     assert!(matches!((of(10, 27), of(11, 25)), (SumLoop::Columns(_), SumLoop::Columns(_))));
 }
 
-/// What the optimised LLVM IR of jaxlib 0.10.2 shows.
+/// Lanes as in the optimised LLVM IR of jaxlib 0.10.2.
 #[test]
 fn calls_beside_narrow_reads_take_sixteen_lanes() {
     let lanes = |dtype: DType, extent: usize, unary: Unary| {
@@ -126,8 +126,8 @@ fn calls_beside_narrow_reads_take_sixteen_lanes() {
     assert_eq!(of, [(16, true), (4, false), (8, false)]);
 }
 
-/// What the optimised LLVM IR of jaxlib 0.10.2 shows of a mean of squares: both arrays are read at one index, whatever shapes a
-/// bitcast gave them before.
+/// A mean of squares, as in the optimised LLVM IR of jaxlib 0.10.2: both arrays are read at one index, whatever shapes
+/// a bitcast gave them before.
 #[test]
 fn arrays_are_read_as_they_lie() {
     let of_shapes = |wide: &[usize], narrow: &[usize]| {
@@ -173,7 +173,7 @@ fn a_gather_may_stand_in_a_loop() {
     assert_eq!(lanes, [(4, 4), (8, 4), (8, 4)]);
 }
 
-/// Lanes, registers, lanes for what is left over, and whether the last step is masked, as jaxlib 0.10.2 has them.
+/// Lanes, registers, lanes for the remainder, and whether the last step is masked, as in jaxlib 0.10.2.
 #[test]
 fn columns_fill_registers_by_their_number() {
     let columns = |extent: usize| {
@@ -199,8 +199,8 @@ fn columns_fill_registers_by_their_number() {
     }
 }
 
-/// A window that cuts an array into parts is a sum over two dims, as the optimised LLVM IR of jaxlib 0.10.2 has it: four rows of eight
-/// side by side. With padding its loops have branches.
+/// A window that cuts an array into parts is a sum over two dims, as the optimised LLVM IR of jaxlib 0.10.2 has it:
+/// four rows of eight side by side. With padding its loops have branches.
 #[test]
 fn windows_of_two_dims_take_rows_side_by_side() {
     let of = |window: [usize; 2], pad: i64| {
@@ -224,7 +224,7 @@ fn windows_of_two_dims_take_rows_side_by_side() {
     assert_eq!([of([32, 8], 0), of([32, 1], 0), of([32, 8], 32)], [4, 1, 1]);
 }
 
-/// Where each term is a sum, the loop over terms is not the innermost one, which alone newer emitters let LLVM unroll.
+/// A sum of sums: the loop over terms is not the innermost one, which alone newer emitters let LLVM unroll.
 #[test]
 fn sums_of_sums_take_columns_side_by_side() {
     let of = |codegen: &Codegen| {

@@ -1,14 +1,16 @@
-//! Values of a term that are computed of indices alone.
+//! Values of a term that are computed from indices alone.
 
 use super::super::along::{Along, changes_with};
 use super::Term;
 use crate::ir::{Class, Op, ValueId};
 
-/// The dims of a value by whose indices it is computed, of these and numbers alone; `None` where it is made of an array.
+/// The dims of a value whose indices, with constants, determine it; `None` if it depends on an array or on an operation
+/// that is not followed.
 pub type Counted = Option<Vec<usize>>;
 
 impl Term<'_> {
-    /// Whether a value does not change along a dim: it is computed of indices alone, none of which is that of the dim, or runs along others.
+    /// Whether a value is invariant along the dim `from` of the term. Either none of its own dims runs along that dim,
+    /// or the value is computed from the indices of dims that do not.
     pub(super) fn is_counted_apart(&mut self, id: ValueId, along: &Along, from: usize) -> bool {
         let dims = self.counted(id);
         let is_counted = |dims: Vec<usize>| dims.iter().all(|dim| !changes_with(&vec![along[*dim].clone()], from));

@@ -1,16 +1,17 @@
-//! What the indices of a term's reads cost.
+//! Cost of the address computations of a term's reads.
 
 use super::super::along::Dims;
 use super::strides::Strides;
 use super::{Term, WITHIN};
 
 impl Term<'_> {
-    /// Whether an index is computed for several reads; for one it is part of the read.
+    /// Whether several reads share a computed index. The index of a single read is part of the read.
     pub(super) fn shares_index(&self) -> bool {
         self.places().iter().any(|(along, reads)| *reads > 1 && is_sum(along))
     }
 
-    /// Instructions for indices: one for each that several reads share, one for each of elements that stand apart in memory.
+    /// Number of instructions that compute indices: one for each index that several reads share, and one for each
+    /// place whose elements are not adjacent in memory.
     pub(super) fn indices(&self) -> usize {
         let strides = |along: &[Dims]| {
             let last = along.last().and_then(|dims| dims.last()).map(|(dim, _)| *dim);
@@ -27,8 +28,9 @@ impl Term<'_> {
         }
     }
 
-    /// Where is read, and how often. Elements of a reduction within are at places of their own, and where in the outer dims an array
-    /// is cut says nothing, but how far apart its rows are does.
+    /// The places that the term reads, each with its number of reads. Reads within an inner reduction have places of
+    /// their own, and are left out. The offset of a slice in the outer dims makes no difference, the stride of its rows
+    /// does.
     fn places(&self) -> Vec<(&[Dims], usize)> {
         let is_known = self.reads.len() == self.strides.len();
         let mut places: Vec<(&[Dims], Option<&Strides>, usize)> = Vec::new();
@@ -55,7 +57,7 @@ impl Term<'_> {
     }
 }
 
-/// Whether an index is a sum, of several dims.
+/// Whether an index is a sum over several dims.
 fn is_sum(along: &[Dims]) -> bool {
     along.iter().filter(|dims| !dims.is_empty()).count() > 1
 }

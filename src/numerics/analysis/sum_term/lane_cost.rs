@@ -1,4 +1,4 @@
-//! What steps of a sum's loop cost for so many lanes.
+//! Costs of the steps of a sum's loop, by the number of lanes.
 
 use std::ops::AddAssign;
 
@@ -9,23 +9,23 @@ use super::super::sum_weight::{
 use super::{RUN, Term, WIDEST, WITHIN};
 use crate::ir::{Binary, Op, Unary};
 
-/// What it costs to read an element of each of eight sums within, and to put it into its lane: fitted to sums of sums of 9 to 16
-/// elements, not read in LLVM's source.
+/// Cost of reading an element of each of eight inner sums, and of inserting it into its lane. Fitted to sums of sums of
+/// 9 to 16 elements, not read in LLVM's source.
 const OF_SUM_WITHIN: f64 = 23.0;
 
-/// What an iteration of a loop over elements that stand apart costs beside its body.
+/// Cost of an iteration, beside its body, of a loop over elements that are not adjacent.
 const OF_STRIDED_LOOP: f64 = 3.0;
 
-/// What it costs to read one element for all lanes: the read, and spreading it (`getUniformMemOpCost`).
+/// Cost of reading one element for all lanes: the read and its broadcast (`getUniformMemOpCost`).
 const OF_SHARED: f64 = 2.0;
 
-/// What an iteration of a loop costs beside its body.
+/// Cost of an iteration of a loop, beside its body.
 const OF_LOOP: f64 = 5.0 / 3.0;
 
-/// What is done for an element.
+/// The work for one element.
 #[derive(Clone, Copy, Default)]
 pub struct Work {
-    /// What arithmetic costs; one multiplication costs 1.
+    /// Cost of the arithmetic, in multiplications.
     pub arithmetic: usize,
     /// Exponentials and logarithms: calls of functions for up to 16 elements. They gain nothing from registers of two.
     pub calls: usize,
@@ -36,7 +36,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// One operation, whose arithmetic costs so much.
+    /// The work of one operation with this cost of arithmetic.
     pub fn of(op: &Op, arithmetic: usize) -> Work {
         let calls = matches!(op, Op::Unary(Unary::Exponential | Unary::Log | Unary::Logistic));
         let is_slow = matches!(op, Op::Binary(Binary::Divide) | Op::Unary(Unary::Sqrt));
@@ -55,7 +55,7 @@ impl AddAssign for Work {
 }
 
 impl Term<'_> {
-    /// What a step over so many elements of the innermost dim costs.
+    /// Cost of a step over so many elements of the innermost dim.
     pub fn cost_along(&self, lanes: usize) -> f64 {
         let beside = |along: &&Along| lies_beside(along, Some(self.innermost));
         let beside = self.reads.iter().filter(beside).count() + self.converted;
@@ -76,9 +76,10 @@ impl Term<'_> {
         in_thirds(self.cost_of_element(self.work, [beside, 0], lanes, usize::MAX) + read)
     }
 
-    /// What so many rows of so many columns cost side by side, one of so many turns: x86's `TargetTransformInfo`, as far as decisions
-    /// tell. An element of a row that stands apart is read and put into its lane alone, unless rows of up to eight columns are read
-    /// as one run of memory. What is the same for all rows stands outside of the loop.
+    /// Cost of a step over `lanes` rows of `columns` columns side by side, one of `turns` steps: x86's
+    /// `TargetTransformInfo`, as far as its decisions show it. An element of a row that is not adjacent to the others
+    /// is read and inserted into its lane alone, unless rows of up to eight columns are read as one run of memory.
+    /// Values that are the same for all rows are computed outside of the loop.
     pub fn cost(&self, lanes: usize, columns: usize, turns: usize) -> f64 {
         let changing = self.reads.iter().filter(|along| self.changes_around(along));
         let [mut beside, mut run, mut apart] = [0; 3];
@@ -105,8 +106,8 @@ impl Term<'_> {
         columns as f64 * each + OF_LOOP
     }
 
-    /// What it costs to read an element of each of so many rows that do not follow each other, and to put it into its lane, beside
-    /// other reads.
+    /// Cost of reading an element of each of so many rows that are not contiguous, and of inserting it into its lane,
+    /// beside other reads.
     fn cost_beside_others(&self, lanes: usize) -> f64 {
         match lanes {
             // x86's `getGSVectorCost`.
@@ -116,8 +117,8 @@ impl Term<'_> {
         }
     }
 
-    /// What rows cost that do not follow each other, where nothing else is read: the lanes' addresses once, and each element of each
-    /// array.
+    /// Cost of rows that are not contiguous, if nothing else is read: the addresses of the lanes once, and each element
+    /// of each array.
     fn cost_strided(&self, reads: usize, (lanes, turns): (usize, usize), columns: usize) -> f64 {
         let [addresses, read] = match lanes {
             1 => [0.0, 1.0],
@@ -150,7 +151,7 @@ impl Term<'_> {
     }
 }
 
-/// What an iteration costs whose body costs so much, in thirds: so what costs as much is equal.
+/// Cost of an iteration with this cost of its body, in thirds, so that equal costs compare equal.
 fn in_thirds(body: f64) -> f64 {
     3.0 * body + 3.0 * OF_LOOP
 }

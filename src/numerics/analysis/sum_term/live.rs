@@ -1,4 +1,4 @@
-//! Vectors that are needed at once in a step of a sum's loop.
+//! Vectors that are live at once in a step of a sum's loop.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,8 +7,8 @@ use super::{RUN, Strides, Term};
 use crate::ir::{Op, Unary, ValueId};
 
 impl Term<'_> {
-    /// Registers that may take turns (`selectInterleaveCount`), for the arrays and the vectors of a step; `is_within` says whether the
-    /// loop is in another one.
+    /// The most registers that may be interleaved (`selectInterleaveCount`), for the arrays and the vectors of a step.
+    /// `is_within` says whether the loop is inside another one.
     pub fn most_registers(&self, is_within: bool) -> usize {
         let addresses: HashSet<_> = self.strides.iter().map(Strides::address).collect();
         let free = (if is_within && self.shares_index() { 13usize } else { 14 }).checked_sub(addresses.len());
@@ -18,7 +18,7 @@ impl Term<'_> {
         general.min((vectors - 1) / (self.live() - 1).max(1)).max(1)
     }
 
-    /// The most values of a step that are there at once, the sum among them (`calculateRegisterUsage`).
+    /// The most values of a step that are live at once, the sum among them (`calculateRegisterUsage`).
     pub fn live(&self) -> usize {
         let read: HashSet<ValueId> = self.strides.iter().map(Strides::array).collect();
         let order = self.emission_order(&read);
@@ -37,8 +37,9 @@ impl Term<'_> {
         most + 1
     }
 
-    /// The most indices of a step that are there at once, beside the loop's own: each is there from the first to the last but one of the
-    /// reads that share it, and so is what it is computed of, which is the index of an array that is the same for all rows.
+    /// The most indices of a step that are live at once, beside the loop's own. An index is live from the first to the
+    /// last but one of the reads that share it. So is the index from which it is computed, that of an array that is the
+    /// same for all rows.
     pub fn live_indices(&self) -> usize {
         let read: HashSet<ValueId> = self.strides.iter().map(Strides::array).collect();
         let order = self.emission_order(&read).into_iter().filter(|id| read.contains(id));
@@ -60,7 +61,8 @@ impl Term<'_> {
         (0..reads.len()).map(open_at).max().unwrap_or(0).max(1)
     }
 
-    /// Operations and reads as XLA's emitters write them: breadth first from the term through elementwise operations, and then backwards.
+    /// Operations and reads as XLA's emitters write them: breadth first from the term through elementwise operations,
+    /// and then backwards.
     fn emission_order(&self, read: &HashSet<ValueId>) -> Vec<ValueId> {
         let mut found: Vec<(ValueId, bool)> = self.operations.last().map(|id| (*id, true)).into_iter().collect();
         let mut seen: HashSet<ValueId> = found.iter().map(|(id, _)| *id).collect();
@@ -87,7 +89,7 @@ impl Term<'_> {
         order
     }
 
-    /// The operations and reads whose values an operation takes, through moves; and whether without any.
+    /// The operations and reads that an operation uses, through moves, each with whether there are no moves between.
     fn sources(&self, id: ValueId, read: &HashSet<ValueId>) -> Vec<(ValueId, bool)> {
         let mut sources = Vec::new();
         if read.contains(&id) {
@@ -107,7 +109,8 @@ impl Term<'_> {
         sources
     }
 
-    /// Vectors of a value: elements that lie between those of two iterations are read at once, and those further apart one by one.
+    /// Number of vectors of a value: elements between those of two iterations are read at once, and those further apart
+    /// one by one.
     fn vectors(&self, id: ValueId) -> usize {
         if self.operations.contains(&id) {
             return 1;
@@ -116,7 +119,7 @@ impl Term<'_> {
         beside.min(1) + Strides::places(&self.strides, id, |stride| (2..=RUN).contains(&stride))
     }
 
-    /// Values within an operation that are there at once.
+    /// Number of values inside an operation that are live at once.
     fn needs(&self, id: ValueId) -> usize {
         match self.computation.instructions[id].op {
             // Two polynomials of a square, and the operand.

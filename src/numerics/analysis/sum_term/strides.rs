@@ -1,4 +1,4 @@
-//! How far apart elements lie that a loop reads.
+//! Distances between the elements that a loop reads.
 
 use std::collections::HashSet;
 
@@ -9,18 +9,19 @@ use crate::ir::ValueId;
 /// One read of an array.
 pub struct Strides {
     array: ValueId,
-    /// Where the slices begin through which it is read.
+    /// Offsets of the slices through which it is read.
     place: Vec<usize>,
-    /// How much of it is part of its address, and not of the index.
+    /// Number of these offsets that are part of its address, and not of the index.
     called: usize,
-    /// For the innermost loop and the one around it: elements between those of two iterations, and how many of these are read.
+    /// For the innermost loop and the one around it: the stride of an iteration, in elements, and the number of
+    /// elements that it reads.
     loops: [Option<(usize, usize)>; 2],
-    /// Along what its dims run, last first, and how far apart neighbours are there.
+    /// The dims of the term that its own dims run along, last first, each with the distance between neighbours.
     steps: Vec<(usize, usize)>,
 }
 
 impl Strides {
-    /// Of an array whose dims run along the term's.
+    /// The read of an array of these extents whose dims run along the term's as `along` says.
     pub fn new(
         (array, place, called): (ValueId, &[usize], usize),
         extents: &[usize],
@@ -53,12 +54,12 @@ impl Strides {
         strides
     }
 
-    /// So many elements that follow each other are read, and not one.
+    /// Turns the read of one element into that of `count` elements in a row.
     pub fn widen(&mut self, count: usize) {
         self.loops.iter_mut().flatten().for_each(|(_, read)| *read *= count);
     }
 
-    /// Whether the elements of another read are as far apart.
+    /// Whether the elements of another read have the same distances.
     pub fn is_as_far(&self, other: &Strides) -> bool {
         self.steps == other.steps
     }
@@ -68,20 +69,22 @@ impl Strides {
         self.array
     }
 
-    /// What stays of its address in all iterations: the array, and where in it they begin.
+    /// The part of its address that is the same in all iterations: the array and its first offsets, empty if these are
+    /// all 0.
     pub fn address(&self) -> (ValueId, &[usize]) {
         let begins = &self.place[..self.called];
         (self.array, if begins.iter().all(|start| *start == 0) { &[] } else { begins })
     }
 
-    /// At how many places an array is read whose elements lie so far apart in the innermost loop.
+    /// The number of places at which an array is read with such a stride in the innermost loop.
     pub fn places(reads: &[Strides], array: ValueId, far: impl Fn(usize) -> bool) -> usize {
         let own = reads.iter().filter(|read| read.array == array);
         let places = own.filter(|read| read.loops[0].is_some_and(|(stride, _)| far(stride)));
         places.map(|read| &read.place).collect::<HashSet<_>>().len()
     }
 
-    /// Whether of some array the last elements between two iterations' are not read.
+    /// Whether the reads of some array leave gaps: each iteration reads fewer elements than its stride, which is at
+    /// most `RUN`.
     pub fn leave_last(reads: &[Strides], level: usize) -> bool {
         let read_of = |array: ValueId, stride: usize| -> usize {
             let mut places: Vec<&[usize]> = Vec::new();

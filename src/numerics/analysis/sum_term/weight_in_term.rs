@@ -1,4 +1,4 @@
-//! What operations of a term weigh: what does not change in the loops around it weighs nothing there.
+//! Costs of a term's operations. An operation that is invariant in the loops around it costs nothing there.
 
 use super::super::along::{Along, Dims};
 use super::super::known::{known_number, negated_by};
@@ -17,7 +17,7 @@ impl Term<'_> {
         if self.calls { is_small(count, instructions) } else { is_unrolled(count, instructions) }
     }
 
-    /// How many instructions an operation is before LLVM vectorizes, and what it costs; one multiplication costs 1.
+    /// The number of instructions of an operation before LLVM vectorizes, and its cost in multiplications.
     pub(super) fn weight(&self, id: ValueId, along: &Along) -> (usize, usize) {
         match self.computation.instructions[id].op {
             // A loop whose choice does not change is parted in two (`SimpleLoopUnswitch`).
@@ -27,7 +27,7 @@ impl Term<'_> {
         }
     }
 
-    /// Whether a value is the same in both loops, as far as broadcasts tell.
+    /// Whether a value is invariant in both loops, as far as broadcasts tell.
     fn stays(&self, id: ValueId, along: &Along) -> bool {
         let instruction = &self.computation.instructions[id];
         let changes = |along: &Dims| along.iter().any(|(dim, _)| *dim == self.innermost || Some(*dim) == self.around);
@@ -37,8 +37,8 @@ impl Term<'_> {
         }
     }
 
-    /// Whether a value is the opposite of a product with a factor that does not change: LLVM negates that, outside of the loops
-    /// (`hoistFNegAboveFMulFDiv`).
+    /// Whether a value negates a product with an invariant factor. LLVM negates that factor instead, outside of the
+    /// loops (`hoistFNegAboveFMulFDiv`).
     fn negates_what_stays(&self, id: ValueId, along: &Along) -> bool {
         let Some(product) = negated_by(self.computation, id) else { return false };
         let product = &self.computation.instructions[product];

@@ -1,4 +1,5 @@
-//! Terms of rows that are read as runs of memory: what LLVM computes of whole runs before it parts their columns.
+//! Terms over rows that are read as runs of memory: the operations that LLVM computes on whole runs before it splits
+//! them into columns.
 
 use crate::ir::{Op, ValueId};
 
@@ -7,13 +8,13 @@ use super::super::sum_weight::without_sign;
 use super::Term;
 
 impl Term<'_> {
-    /// Whether rows are read as runs of memory, and nothing else.
+    /// Whether every read of the term is a run of memory over rows.
     pub fn reads_runs(&self) -> bool {
         self.reads.iter().all(|along| self.is_run(along))
     }
 
-    /// Whether it is computed of whole runs, by multiplications and additions of which each has an operand that nothing else reads
-    /// (`foldVectorBinop`). Without AVX-512 additions are not followed.
+    /// Whether the term is computed on whole runs, by multiplications and additions that each have an operand without
+    /// another user (`foldVectorBinop`), or two equal operands. Without AVX-512 additions are not followed.
     pub fn is_of_runs(&self) -> bool {
         let is_whole = |id: &ValueId| {
             let operands = &self.computation.instructions[*id].operands;
@@ -23,7 +24,7 @@ impl Term<'_> {
         is_plain && self.spread == 0 && self.reads_runs() && self.operations.iter().all(is_whole)
     }
 
-    /// Whether the product that it is has a factor that is read from memory, by nothing else.
+    /// Whether the product `id` has a factor that is read from memory and has no other user.
     pub fn has_factor_alone(&self, id: ValueId) -> bool {
         let all = &self.computation.instructions;
         let product = &all[without_sign(self.computation, self.fusion, id)];
@@ -31,7 +32,7 @@ impl Term<'_> {
         product.operands.iter().any(|factor| self.alone(*factor).is_some_and(is_read))
     }
 
-    /// The value whose elements these are, if a single operation reads it.
+    /// The value that `id` moves, if a single operation uses it.
     fn alone(&self, mut id: ValueId) -> Option<ValueId> {
         loop {
             let instruction = &self.computation.instructions[id];
@@ -45,14 +46,14 @@ impl Term<'_> {
         }
     }
 
-    /// Whether elements of rows lie one after the other, row after row.
+    /// Whether the elements of a read are contiguous in memory, row after row.
     pub fn is_run(&self, along: &Along) -> bool {
         let mut dims = along.iter().flatten().rev().map(|(dim, _)| *dim);
         dims.next() == Some(self.innermost) && dims.next() == self.around && self.around.is_some()
     }
 }
 
-/// Whether an operation does nothing but say where elements are.
+/// Whether an operation only moves elements.
 fn moves(op: &Op) -> bool {
     matches!(op, Op::Reshape | Op::Copy | Op::Slice { .. } | Op::Transpose { .. } | Op::Broadcast { .. })
 }

@@ -1,4 +1,4 @@
-//! What is known of one element, and what roundings and flushing make of it.
+//! Bounds on one element, and the effects of roundings and flushing on them.
 
 use crate::num::{F64, Format};
 
@@ -12,21 +12,21 @@ pub type Both = [f64; 2];
 /// The value v of one element with its bounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Element {
-    /// What the pass itself computed for it, in f64.
+    /// The value that the pass itself computed, in f64.
     pub v: f64,
-    /// On |computed - v|; NaN where nothing is known.
+    /// Bounds on |computed - v|; NaN if nothing is known.
     pub machine: Both,
-    /// On |exact - v|.
+    /// Bound on |exact - v|.
     pub own: f64,
 }
 
 impl Element {
-    /// What machine and truth both are, infinities and NaNs included.
+    /// A value that machine and truth both have, infinities and NaNs included.
     pub fn exact(v: f64) -> Element {
         Element { v, machine: [0.0; 2], own: 0.0 }
     }
 
-    /// Of which nothing is promised.
+    /// A value on which there is no bound.
     pub fn unknown(v: f64) -> Element {
         Element { v, machine: [f64::NAN; 2], own: 0.0 }
     }
@@ -98,7 +98,7 @@ pub fn wider(a: f64, b: f64) -> f64 {
     if a.is_nan() || a > b { a } else { b }
 }
 
-/// What rounding a value of the pass itself to f64 may take, on either side.
+/// A bound on the error of rounding a value of the pass itself to f64, on either side.
 pub fn own_rounding(v: f64) -> f64 {
     (v.abs() * OWN).max(F64.min_subnormal())
 }

@@ -103,8 +103,8 @@ fn inverse(y: Element, reciprocal: Reciprocal) -> Element {
     inverse
 }
 
-/// Whether machine and truth surely have the same infinity, NaN or zero, where an operand is not finite or the second
-/// is exactly zero. What is finite is taken to stay so: leaving the range is a finding.
+/// Whether machine and truth surely have the same infinity, NaN or zero, if an operand is not finite or the second is
+/// exactly zero. Finite results are taken to stay so: leaving the range is a finding.
 fn is_sure(binary: Binary, x: Element, y: Element) -> bool {
     if [x, y].iter().any(|e| e.v.is_nan() && e.is_exact()) {
         return true;

@@ -3,8 +3,8 @@
 //! For every element the pass carries an f64 value v with bounds: `machine` bounds |computed - v| for any computation
 //! that follows the declared mode, `own` bounds |exact - v|, the f64 evaluation's own error. Their sum bounds the error
 //! |computed - exact|. Rules are the standard ones (Higham 2002, chapters 2 and 3): an operation propagates its
-//! operands' bounds by its Lipschitz constant over their range, then adds its own rounding. What the mode's units
-//! round, flush and approximate is not said here: they promise it themselves (`machine/vector/promise.rs`,
+//! operands' bounds by its Lipschitz constant over their range, then adds its own rounding. The roundings, flushes and
+//! approximations of the mode's units are not defined here: the units promise them (`machine/vector/promise.rs`,
 //! `machine/mxu/promise.rs`, `machine/sum.rs`).
 
 mod dot;

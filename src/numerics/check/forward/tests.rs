@@ -1,4 +1,4 @@
-//! Rules against what they stand for: the worst case of operands at the ends of their bounds, worked out with MPFR.
+//! Rules against the worst case of operands at the ends of their bounds, computed with MPFR.
 
 mod dots;
 
@@ -176,7 +176,7 @@ fn sums_without_a_rounding_are_exact() {
     }
 }
 
-/// What an element may be on the machine and in truth.
+/// Possible values of an element on the machine and in truth.
 fn possible(e: Element) -> Vec<(f64, f64)> {
     let anything = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, 1.0, -1.0];
     if e.machine[0].is_nan() {
@@ -190,7 +190,7 @@ fn possible(e: Element) -> Vec<(f64, f64)> {
     ends(e.machine[0]).into_iter().flat_map(|m| ends(e.own).map(|t| (m, t))).collect()
 }
 
-/// Where a result is not finite, `binary` calls it exact only if machine and truth cannot but have the same.
+/// If a result is not finite, `binary` calls it exact only if machine and truth cannot differ.
 #[test]
 fn infinite_results_are_sure_or_unknown() {
     let unit = unit("cpu/f32/off");
@@ -359,7 +359,7 @@ fn long_integers_are_rounded_once() {
     assert!(exact(&Tensor::new(&[1], Data::S32(vec![i32::MAX]))).all(|e| e.own == 0.0));
 }
 
-/// What flushing may take of each addition's result, and of each term: nothing of a zero.
+/// The loss by flushing of each addition's result, and of each term: none of a zero.
 #[test]
 fn sums_lose_what_is_flushed() {
     let promise = SumPromise { format: &F32, chain: 3, inits: 0, rounded_last: false, lost: 2f64.powi(-126) };

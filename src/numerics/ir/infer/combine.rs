@@ -1,4 +1,4 @@
-//! Shapes of what makes each element from many.
+//! Shapes of operations that make each element from many.
 
 use super::super::window::Window;
 use super::{Computation, DotDims, Result, Shape, ShapeError, array, region, scalar_of, tuple_unless_one};

@@ -1,4 +1,4 @@
-//! Shapes of what reads or writes at places that an array of indices names.
+//! Shapes of operations that read or write at positions given by an array of indices.
 
 use super::super::index_dims::{GatherDims, ScatterDims};
 use super::{Computation, Result, Shape, ShapeError, array, region, tuple_unless_one};

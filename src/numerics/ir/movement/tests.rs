@@ -1,6 +1,6 @@
 use super::*;
 
-/// Where every element comes from, by its own index: what no shortcut is taken for.
+/// The source position of every element, computed from its own index without any shortcut.
 fn moved(dims: &[usize], out_dims: &[usize], source: impl Fn(&[usize]) -> Vec<usize>) -> Vec<usize> {
     let strides = row_major(dims);
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! What every arithmetic keeps to, put to all three.
+//! Laws of every arithmetic, tested on all three.
 
 use std::cmp::Ordering;
 
@@ -15,7 +15,7 @@ use crate::ir::{Op, Unary};
 const INFINITY: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
 
-/// What is known of a number.
+/// Knowledge of a number.
 #[derive(Clone, Copy, Debug)]
 enum Known {
     Exactly(f64),
@@ -313,7 +313,7 @@ fn sums_and_roundings_take_every_element() {
     of_all!(law);
 }
 
-/// What cancels leaves a sum as tight as one without: two steps wide at most.
+/// A sum with cancellation is as tight as one without: two steps wide at most.
 #[test]
 fn sums_of_ranges_are_tight() {
     fn law<A: Arithmetic>(mut a: A, name: &str) {
@@ -428,7 +428,7 @@ fn truncation_counts_the_low_part() {
     assert_eq!(pairs.truncated(&Pair { hi: 3.5, lo: 0.0, error: 1e-9 }), Some(3));
 }
 
-/// What has a sign keeps its low part and its error.
+/// The magnitude of a pair of known sign keeps its low part and its error.
 #[test]
 fn magnitudes_of_pairs_lose_nothing() {
     let mut pairs = Pairs::default();

@@ -62,7 +62,7 @@ fn two_columns_are_tested_element_by_element() {
     }
 }
 
-/// What one value stands for stays one value: arrays of a parameter cost nothing.
+/// A column of one repeated value stays one value when elements are moved: arrays of a parameter cost nothing.
 #[test]
 fn one_value_stays_one() {
     let same = Column::same(7.0, 1000);

@@ -1,11 +1,11 @@
-//! From an unevaluated sum of two f64 to what it proves.
+//! Certified facts from an unevaluated sum of two f64.
 
 use std::cmp::Ordering;
 
 use super::{Interval, two_sum};
 use crate::num::{Direction, F64, Format, round_f64};
 
-/// What is proven of an exact sum.
+/// Proven facts about an exact sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certified {
     /// The sum, rounded to nearest even.
@@ -31,13 +31,13 @@ impl Certified {
         Certified { rounded, enclosure }
     }
 
-    /// The same, but an exact zero as `zero` has it.
+    /// The same, but an exact zero has the sign that `zero` gives.
     #[inline]
     pub fn with_sign_of_zero(self, zero: impl FnOnce() -> f64) -> Certified {
         if self.enclosure == Interval::exact(0.0) { Certified::exactly(zero()) } else { self }
     }
 
-    /// What `total + rest` is, that sum being exact.
+    /// The value `total + rest`, that sum being exact.
     #[inline]
     pub fn sum(total: f64, rest: f64) -> Certified {
         let (rounded, error) = two_sum(total, rest);
@@ -45,7 +45,7 @@ impl Certified {
         if error == 0.0 { Certified::exactly(rounded) } else { Certified::beside(rounded, side) }
     }
 
-    /// What `total + rest` proves, if the sum is known to be within `bound` of it.
+    /// The facts that follow from a sum within `bound` of `total + rest`; `None` if they are not proven.
     ///
     /// With `two_sum`, it is within `bound` of `rounded + error`. Rounding is monotone: if both ends of that range round
     /// to `rounded`, so does the sum (Ziv, ACM TOMS 17(3), 1991), and if both lie on one side of it, so does the sum,

@@ -1,7 +1,7 @@
 //! Products of matrices whose entries are known up to a radius, by matrix multiplications.
 //!
-//! An entry is `hi + lo`, off by at most `error`. Each vector is taken apart into `depth` parts on grids of falling
-//! weight and what they leave, `x = x0 + x1 + ... + rest`, and
+//! An entry is `hi + lo`, off by at most `error`. Each vector is split into `depth` parts on grids of falling weight
+//! and a rest, `x = x0 + x1 + ... + rest`, and
 //!
 //! ```text
 //! x y = sum of all xp yq with p + q < depth            each exact: all products lie on one grid, below 2^53 units
@@ -22,7 +22,7 @@ use super::{even_parts, two_sum};
 use crate::num::{exp2i, floor_log2};
 use crate::oracle::pair::{IRREGULAR, Pair};
 
-/// How far operands are taken apart.
+/// The number of parts that operands are split into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// Products within about 2^-66 of the vectors' norms.
@@ -100,7 +100,7 @@ pub fn enclosed_products(lhs: &Entries, rhs: &Entries, [m, k, n]: [usize; 3], de
     out
 }
 
-/// What is known of one vector over all its blocks so far.
+/// Properties of one vector over all its blocks so far.
 #[derive(Clone, Copy, Debug)]
 struct Vector {
     /// All entries are finite and the largest is within the limits.
@@ -123,7 +123,7 @@ struct Side {
     outer: Vec<f64>,
     /// `depth` parts, vector after vector.
     parts: Vec<Vec<f64>>,
-    /// What the first 0, 1, ... `depth` parts leave, rounded to one f64.
+    /// The remainders after the first 0, 1, ... `depth` parts, rounded to one f64.
     rests: Vec<Vec<f64>>,
     /// At least the norm of each vector's parts and rests, one list a part.
     part_norms: Vec<Vec<f64>>,
@@ -288,8 +288,8 @@ impl Kernel for Outer<'_> {
 /// Takes the multiples of `unit` nearest to `hi + lo` out of it, exactly.
 ///
 /// Proof. `hi` is below 2^51 units, so that adding 1.5 2^52 units rounds it to a multiple, and taking them away again is
-/// exact (Rump, Ogita and Oishi, SIAM J. Sci. Comput. 31(1), 2008, section 3). What is left is at most half a unit and a
-/// multiple of `hi`'s lowest bit: an f64. `two_sum` makes a pair of that and `lo`, exactly.
+/// exact (Rump, Ogita and Oishi, SIAM J. Sci. Comput. 31(1), 2008, section 3). The remainder is at most half a unit and
+/// a multiple of `hi`'s lowest bit: an f64. `two_sum` makes a pair of that and `lo`, exactly.
 struct Extract<'a> {
     unit: f64,
     hi: &'a mut [f64],
@@ -340,7 +340,7 @@ impl Kernel for Measure<'_> {
 /// The results of some rows with some columns, row-major.
 #[derive(Default)]
 struct Tile {
-    /// The exact products added up, what that rounded off, and the magnitudes of it.
+    /// The sum of the exact products, its rounding errors, and their magnitudes.
     totals: Vec<f64>,
     rests: Vec<f64>,
     magnitudes: Vec<f64>,
@@ -349,7 +349,7 @@ struct Tile {
     /// At least what the errors of the operands and the roundings of `smalls` amount to, but for rounding itself.
     bounds: Vec<f64>,
     products: Vec<f64>,
-    /// How many products were added to `totals`.
+    /// The number of products added to `totals`.
     additions: usize,
 }
 
@@ -404,9 +404,9 @@ impl Tile {
 
     /// The enclosure of one result.
     ///
-    /// Proof. What `rests` lost is at most `additions` roundings of at most `magnitudes`; what putting the parts together
-    /// loses, one rounding of the smaller part. `bounds` is a sum of at most 2 k + 8 blocks (k + ...) terms that are not
-    /// negative, so that its own roundings take less than (4 k + 1000) u of it.
+    /// Proof. `rests` lost at most `additions` roundings of at most `magnitudes`. Adding up the parts loses one
+    /// rounding of the smaller part. `bounds` is a sum of at most 2 k + 8 blocks (k + ...) terms that are not negative,
+    /// so that its own roundings take less than (4 k + 1000) u of it.
     fn result(&self, at: usize, k: usize) -> Pair {
         let rest = self.rests[at] + self.smalls[at];
         let (hi, lo) = two_sum(self.totals[at], rest);
@@ -452,7 +452,7 @@ impl Kernel for Add<'_> {
     }
 }
 
-/// Adds what rounding takes from the small products of one row, by Cauchy and Schwarz.
+/// Adds a bound on the rounding errors of the small products of one row, by Cauchy-Schwarz.
 struct Roundings<'a> {
     left: &'a Side,
     right: &'a Side,

@@ -1,4 +1,4 @@
-//! What one look at a vector says about every dot product with it.
+//! Facts from one look at a vector that hold for every dot product with it.
 
 use super::simd::{Kernel, dispatch};
 use crate::num::{exp2i, floor_log2};
@@ -207,7 +207,7 @@ mod tests {
         assert!(Facts::of(&[1e-200; 4]).norm < 2.1e-200);
     }
 
-    /// Norms are bounds, and little more than what they bound.
+    /// Norms are upper bounds, and tight ones.
     #[test]
     fn norms_are_tight() {
         let real = |values: &[f64]| {

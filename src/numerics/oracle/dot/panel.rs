@@ -9,13 +9,13 @@ use crate::num::{exp2i, floor_log2};
 /// Products are summed over this many entries at a time: shorter blocks have finer grids, longer ones fewer passes.
 pub const BLOCK: usize = 128;
 
-/// A few rows of the left operand, or columns of the right one: one block of them at a time as f64, and what the blocks
-/// so far say of each.
+/// A few rows of the left operand, or columns of the right one: one block of them at a time as f64, and facts of each
+/// from the blocks so far.
 #[derive(Default)]
 pub struct Panel {
     /// Facts of each vector.
     pub facts: Vec<Facts>,
-    /// For each vector, what is known of each of its blocks.
+    /// For each vector, the bounds on each of its blocks.
     known: Vec<Block>,
     blocks: usize,
     block: usize,
@@ -31,17 +31,17 @@ pub struct Panel {
     any_low: bool,
 }
 
-/// What is known of one block of a vector.
+/// Bounds on one block of a vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Block {
     /// At least the norm.
     pub norm: f64,
-    /// At least the norm of what the first part leaves; 0 if it leaves nothing.
+    /// At least the norm of the remainder after the first part; 0 if there is none.
     pub low: f64,
     /// All entries are multiples of this power of two; infinite for zeros.
     pub unit: f64,
-    /// At least how many units of the first part's grid its norm is: the product of two spans bounds the sum of
-    /// magnitudes of products in units of the product grid (Cauchy-Schwarz).
+    /// At least its norm in units of the first part's grid. The product of two spans bounds the sum of magnitudes of
+    /// products in units of the product grid (Cauchy-Schwarz).
     pub span: f64,
 }
 
@@ -56,7 +56,7 @@ impl Panel {
         self.known.resize(count * self.blocks, unknown);
     }
 
-    /// How many vectors it holds.
+    /// The number of vectors.
     pub fn count(&self) -> usize {
         self.facts.len()
     }
@@ -118,29 +118,29 @@ impl Panel {
         8 * narrow >= 7 * self.count()
     }
 
-    /// How many blocks a vector has.
+    /// The number of blocks of a vector.
     pub fn blocks(&self) -> usize {
         self.blocks
     }
 
-    /// Which block is at hand.
+    /// The index of the current block.
     pub fn block(&self) -> usize {
         self.block
     }
 
-    /// What is known of vector `i` in this block.
+    /// The bounds on vector `i` in the current block.
     #[inline]
     pub fn block_of(&self, i: usize) -> &Block {
         &self.known[i * self.blocks + self.block]
     }
 
-    /// What is known of each block of vector `i`.
+    /// The bounds on each block of vector `i`.
     #[inline]
     pub fn blocks_of(&self, i: usize) -> &[Block] {
         &self.known[i * self.blocks..][..self.blocks]
     }
 
-    /// At least the norm of what the first parts of vector `i` leave.
+    /// At least the norm of the remainder after the first parts of vector `i`.
     pub fn low_norm(&self, i: usize) -> f64 {
         self.blocks_of(i).iter().map(|block| block.low).fold(0.0, norm_of)
     }
@@ -155,7 +155,7 @@ impl Panel {
         self.vectors(if self.is_sliced { &self.high } else { &self.entries })
     }
 
-    /// What the first parts leave, if they leave anything.
+    /// The remainders after the first parts, if any is not zero.
     pub fn low(&self) -> Option<Vectors<'_>> {
         self.any_low.then(|| self.vectors(&self.low))
     }
@@ -192,8 +192,8 @@ pub fn transpose<T: Copy + Into<f64>>(
 /// Splits a vector into its first part, on the finest grid on which that spans half of 53 bits, and the rest. Gives the
 /// first part's span and at least the norm of the rest.
 ///
-/// Adding and taking away 1.5 * 2^(g + 52) rounds to a multiple of 2^g, for magnitudes below 2^(g + 51); what that
-/// takes off is an f64 (Ozaki, Ogita, Oishi and Rump, Numer. Algorithms 59, 2012, section 2).
+/// Adding and taking away 1.5 * 2^(g + 52) rounds to a multiple of 2^g, for magnitudes below 2^(g + 51); the remainder
+/// is an f64 (Ozaki, Ogita, Oishi and Rump, Numer. Algorithms 59, 2012, section 2).
 fn slice(block: &[f64], facts: Facts, high: &mut [f64], low: &mut [f64]) -> (f64, f64) {
     let half_root = (block.len() as f64).sqrt().next_up() / 2.0;
     // Rounding an entry to the grid moves it by half a unit at most, so the first part's norm is at most

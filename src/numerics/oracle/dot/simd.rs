@@ -5,10 +5,10 @@
 /// A loop worth compiling for wider vectors than the build's target has. `run` is marked `#[inline(always)]`, and so is
 /// what it calls.
 pub trait Kernel {
-    /// What it computes.
+    /// Result of the loop.
     type Output;
 
-    /// Computes it.
+    /// Computes the result.
     fn run(self) -> Self::Output;
 }
 
@@ -34,9 +34,9 @@ pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
 pub struct Vectors<'a> {
     /// `count * length` numbers.
     pub entries: &'a [f64],
-    /// How many vectors.
+    /// The number of vectors.
     pub count: usize,
-    /// Entries of each.
+    /// The number of entries of each vector.
     pub length: usize,
 }
 

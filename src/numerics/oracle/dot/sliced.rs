@@ -1,4 +1,4 @@
-//! All dot products of two panels at once, by matrix multiplications whose rounding errors are none or bounded.
+//! All dot products of two panels at once, by matrix multiplications whose rounding errors are zero or bounded.
 //!
 //! Each operand is `high + low`, and block by block
 //!
@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The first product of a block is exact, as all its terms are multiples of one grid and the sum of their magnitudes
-//! stays below 2^53 units (Ozaki, Ogita, Oishi and Rump, Numer. Algorithms 59, 2012). The others are small, and so is
-//! what rounding takes from them. Panels whose entries are narrow enough are not sliced: then `rest` holds nothing but
-//! the errors of adding blocks.
+//! stays below 2^53 units (Ozaki, Ogita, Oishi and Rump, Numer. Algorithms 59, 2012). The others are small, and so are
+//! their rounding errors. Panels whose entries are narrow enough are not sliced: then `rest` holds only the errors of
+//! adding blocks.
 
 use super::certify::Certified;
 use super::facts::{ALL_53_BITS, Facts};
@@ -29,7 +29,7 @@ const U: f64 = f64::EPSILON / 2.0;
 pub struct SlicedSums {
     totals: Vec<f64>,
     rests: Vec<f64>,
-    /// What the latest blocks add to `rests`.
+    /// The contribution of the latest blocks to `rests`.
     latest: Vec<f64>,
     products: Vec<f64>,
     small: Vec<f64>,
@@ -92,7 +92,7 @@ impl SlicedSums {
         }
     }
 
-    /// What is proven of each pair, and whether no addition rounded at all; `each` is called with them row by row.
+    /// Calls `each`, row by row, with the proven facts about each pair and whether no addition rounded at all.
     pub fn certify(
         &self,
         rows: &Panel,
@@ -119,12 +119,12 @@ impl SlicedSums {
     }
 }
 
-/// What [`Bounds`] needs of a vector.
+/// The properties of a vector that [`Bounds`] needs.
 #[derive(Clone, Copy, Debug)]
 struct Side {
     /// At least the norm; NaN for a vector that is not finite.
     norm: f64,
-    /// At least the norm of what the first parts leave.
+    /// At least the norm of the remainder after the first parts.
     low: f64,
     /// All entries are multiples of it; infinite for a vector of zeros.
     unit: f64,
@@ -143,8 +143,8 @@ impl Side {
         panel.facts.iter().enumerate().map(side).collect()
     }
 
-    /// At least the sums of magnitudes of what `total` and `rest` are summed from, by Cauchy-Schwarz over the whole
-    /// vectors: by the triangle inequality the first parts' norms are at most `norm + low`.
+    /// At least the sums of magnitudes of the terms of `total` and of `rest`, by Cauchy-Schwarz over the whole vectors.
+    /// By the triangle inequality the first parts' norms are at most `norm + low`.
     #[inline(always)]
     fn magnitudes(&self, other: &Side) -> (f64, f64) {
         let (high, other_high) = (self.norm + self.low, other.norm + other.low);
@@ -157,8 +157,8 @@ impl Side {
     }
 }
 
-/// At least what adding the blocks' exact products loses to `rest`: each addition at most u times the new total, itself
-/// at most 1.01 `sums`.
+/// At least the errors of adding the blocks' exact products, which go to `rest`. Each addition loses at most u times
+/// the new total, itself at most 1.01 `sums`.
 #[inline(always)]
 fn errors_of_totals(sums: f64, blocks: f64) -> f64 {
     1.01 * U * (blocks - 1.0) * sums
@@ -167,7 +167,8 @@ fn errors_of_totals(sums: f64, blocks: f64) -> f64 {
 /// Stands for a bound where `rest` lost nothing.
 const EXACT: f64 = -1.0;
 
-/// Bounds on what `rest` lost, for one vector with many: [`EXACT`] where it lost nothing, infinite where this cannot say.
+/// Bounds on the loss of `rest`, for one vector with many: [`EXACT`] if it lost nothing, infinite if no bound is
+/// proven.
 struct Bounds<'a> {
     side: Side,
     others: &'a [Side],
@@ -202,15 +203,15 @@ impl Kernel for Bounds<'_> {
     }
 }
 
-/// How often the terms of a block's two small products are rounded before they leave the block.
+/// The number of roundings of each term of a block's two small products within the block.
 ///
 /// A term that is rounded n times on its way into a sum contributes at most gamma_n = n u / (1 - n u) of itself to the
 /// sum's error, for any order of additions, fused or not (Higham, Accuracy and Stability of Numerical Algorithms, 3.1);
 /// here n u < 0.001.
 const IN_BLOCK: f64 = (2 * BLOCK + 2) as f64;
 
-/// How often they, and the errors of totals, are rounded from there on: twice for each block summed up in `latest`, and
-/// once each time that `rests` takes that in.
+/// The number of roundings of these terms, and of the errors of totals, after the block: two for each block summed up
+/// in `latest`, and one each time that `latest` is added to `rests`.
 #[inline(always)]
 fn between_blocks(blocks: f64) -> f64 {
     2.0 * LATEST as f64 + blocks / LATEST as f64 + 2.0

@@ -12,8 +12,8 @@ pub enum Lie {
     Columns,
 }
 
-/// For each of `count` vectors of `len` elements the first one that has the same elements. `name` is what an element is by
-/// its position: equal for equal values.
+/// For each of `count` vectors of `len` elements the first one that has the same elements. `name` is the identity of
+/// the element at a position: equal for equal values.
 pub fn first_twins<N: Copy + Eq + Into<u64>>(
     count: usize,
     len: usize,

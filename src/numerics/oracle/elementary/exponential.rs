@@ -12,7 +12,7 @@ const STEPS: usize = 128;
 /// Adding it rounds to the nearest integer, which then stands in the low bits.
 const TO_INTEGER: f64 = 6_755_399_441_055_744.0;
 
-/// What the function is computed from, by MPFR, the same on every machine.
+/// Constants of the function, computed by MPFR: the same on every machine.
 pub struct Table {
     /// 128 / ln 2, to nearest.
     steps_per_unit: f64,
@@ -42,7 +42,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 pub struct Parts {
     /// 2^(j/128), to nearest.
     pub power: f64,
-    /// What is to be added to it.
+    /// The addend to it, of lower weight.
     pub tail: f64,
     /// The power of two that scales both.
     pub exponent: i32,

@@ -96,7 +96,7 @@ mod tests {
 
     use super::{CELLS, HALVED_FROM, TABLE, ln, ln_plus_one, plus_one_minus};
 
-    /// What the proof says of the reduced argument.
+    /// The proof's bound on the reduced argument.
     #[test]
     fn reduced_arguments_are_below_2_to_the_minus_7() {
         for (j, cell) in TABLE.cells.iter().enumerate() {
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!([TABLE.cells[0].reciprocal, TABLE.cells[CELLS - 1].reciprocal], [1.0; 2]);
     }
 
-    /// What is said of the polynomial: right to 2^-59.4 of r.
+    /// The claimed error of the polynomial: at most 2^-59.4 of r.
     #[test]
     fn the_polynomial_is_as_good_as_said() {
         for i in 1..20_000 {

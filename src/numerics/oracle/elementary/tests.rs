@@ -145,7 +145,7 @@ fn steps(x: Interval) -> i64 {
     ordinal(x.hi) - ordinal(x.lo)
 }
 
-/// Where a function goes another way, both enclose, and each is as wide as its way makes it.
+/// On both sides of the point at which a function changes its method, the enclosure has the width of that method.
 #[test]
 fn ways_part_where_they_should() {
     let two = |exponent: i32| crate::num::exp2i(exponent);

@@ -8,7 +8,7 @@ use crate::oracle::pairs::Pairs;
 use crate::oracle::{Oracle, Rung};
 use crate::tensor::{DType, Data};
 
-/// What one rung alone makes of a program.
+/// The truth of a program, and its sums, by one rung alone.
 fn alone<A: Arithmetic>(
     arithmetic: A,
     program: &Program,
@@ -65,7 +65,7 @@ fn enclosures_that_touch_decide_what_they_can() {
     });
 }
 
-/// Where the choice is open, two that are equal are still the result.
+/// If a predicate is open, two equal operands of a select are still the result.
 #[test]
 fn an_open_choice_between_equals_is_none() {
     within(|pass| {
@@ -112,7 +112,7 @@ fn tuples_inside_are_values() {
     }
 }
 
-/// What nobody asks for is not evaluated, and so is not refused.
+/// An instruction that no demand depends on is not evaluated, and so is not refused.
 #[test]
 fn what_nobody_asks_for_is_not_refused() {
     let mut b = Builder::new("endless");
@@ -147,7 +147,7 @@ fn what_nobody_asks_for_is_not_refused() {
     assert!(matches!(asked, Err(OracleError::NoMeaning { opcode: "while", .. })));
 }
 
-/// Sums go to the next pass: those of the entry, each under its own number, and none of what it calls.
+/// Sums of the entry go to the next pass, each under its own number; sums of called computations do not.
 #[test]
 fn the_sums_of_the_entry_are_kept() {
     let mut b = Builder::new("sums");
@@ -282,7 +282,7 @@ fn loops_end_within_the_trip_bound() {
     assert!(matches!(trips(TRIP_BOUND + 1), Err(OracleError::NoMeaning { opcode: "while", .. })));
 }
 
-/// What a pass is said to take counts each trip of a loop, as the pass before it found them.
+/// The announced number of operations of a pass counts each trip of a loop, as found by the pass before it.
 #[test]
 fn trips_are_announced() {
     let announced = |trips: usize| {
@@ -352,7 +352,7 @@ fn elements_that_nobody_asks_for_stay_open() {
     assert!(matches!(&truth.outputs[0], TruthTensor::Float(float) if float.open == [0, 2]));
 }
 
-/// Of two zeros that neither prevails over, the first remains what it is.
+/// Of two zeros of which neither prevails, the first remains unchanged.
 #[test]
 fn of_equal_zeros_the_first_remains() {
     within(|pass| {

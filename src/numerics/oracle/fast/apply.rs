@@ -1,4 +1,4 @@
-//! Long loops over intervals: what is regular without branches, the rest one by one.
+//! Long loops over intervals: regular ones without branches, the rest one by one.
 
 use super::super::column::Column;
 use super::super::interval::Interval;

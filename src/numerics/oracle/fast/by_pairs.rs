@@ -26,7 +26,7 @@ fn around(x: Interval) -> Pair {
 struct ByPairs<K> {
     kernel: K,
     tables: Tables,
-    /// Where the values lie whatever is asked.
+    /// Range of the function over all arguments.
     range: Interval,
 }
 

@@ -107,7 +107,7 @@ fn sums_of_ranges_enclose_those_in_order() {
     );
 }
 
-/// A function of what stands for many elements is taken once, and stands for as many.
+/// A function of a value that stands for many elements is evaluated once, and its result stands for as many.
 #[test]
 fn functions_of_runs_are_runs() {
     let mut fast = Fast::default();
@@ -173,7 +173,7 @@ fn functions_by_pairs_enclose_and_are_narrow() {
     }
 }
 
-/// A row with an unknown entry makes its dots unknown, but for columns with what decides a sum by itself.
+/// A row with an unknown entry makes its dots unknown, but for a column with a NaN, which decides the sum alone.
 #[test]
 fn dots_with_unknown_entries_are_unknown() {
     let n = 80;

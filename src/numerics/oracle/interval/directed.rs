@@ -13,8 +13,8 @@ const ERROR_LIMIT: f64 = f64::from_bits((1023 - 960) << 52);
 /// `(down, up)`.
 pub type Bracket = (f64, f64);
 
-/// The neighbours of a real number, from what it rounds to and the sign of `real - rounded`; NaN for an unknown sign. Of
-/// one that overflows the error is infinite, towards it.
+/// The neighbours of a real number, from its rounded value and the sign of `real - rounded`; NaN for an unknown sign.
+/// If the number overflows, the error is infinite, towards it.
 #[inline(always)]
 fn bracket(rounded: f64, error: f64) -> Bracket {
     if error == 0.0 {

@@ -2,7 +2,7 @@
 
 use super::{Interval, directed, two_sum};
 
-/// One end of the sum: what was added, the errors of that, and a bound on what adding the errors lost.
+/// One end of the sum: the total, its rounding errors, and a bound on the rounding of their sum.
 ///
 /// Each `two_sum` is exact, so the real sum is `total` plus the sum of all errors. Adding n errors in order loses at
 /// most gamma_n = n u / (1 - n u) times the sum of their magnitudes, u = 2^-53 (Higham, Accuracy and Stability of

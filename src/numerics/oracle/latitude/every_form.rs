@@ -3,8 +3,8 @@
 //! An interval over the real numbers of enclosed operands holds the real number of an expression if those of its operands do.
 //! The value of any form lies within a few errors of that number: of a product, relative to it; of a sum, relative to the
 //! magnitudes that it adds up, since a form may add them in another order. That holds as long as nothing overflows or
-//! underflows on the way, whatever is multiplied or divided first: each element goes with its span, a bound of the products and
-//! quotients of what it is made of.
+//! underflows on the way, whatever is multiplied or divided first: each element goes with its span, a bound of the
+//! products and quotients of its operands.
 
 use crate::ir::{Binary, ComputationId, Instruction, Op, Shape, Unary, ValueId};
 
@@ -100,7 +100,7 @@ fn combined(op: &Op, spans: &[Interval], operands: &[Interval], result: Interval
 }
 
 impl Pass<'_, Fast> {
-    /// The spans of a value's elements, which are those of what it is made of.
+    /// The spans of a value's elements: the `known` ones, or else those of the elements alone.
     fn spans(&self, value: &Value<Fast>, known: Option<&Value<Fast>>) -> Vec<Interval> {
         let array = known.unwrap_or(value).floats();
         let number = |at| self.world.number(array, at);
@@ -171,8 +171,8 @@ impl Pass<'_, Fast> {
     }
 }
 
-/// A number over the reals, within what every form errs by. `magnitudes` are those that a sum adds up, `reach` bounds the binary
-/// exponents on the way.
+/// A real number, widened by the error of every form. `magnitudes` is the sum of magnitudes that a sum adds up; `reach`
+/// bounds the binary exponents on the way.
 fn widened(x: Interval, reach: f64, forms: &Forms, magnitudes: Option<f64>) -> Interval {
     if x.is_nan() {
         return if forms.forgets_signs { Interval::UNKNOWN } else { x };

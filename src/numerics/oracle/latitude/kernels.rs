@@ -1,4 +1,5 @@
-//! What is rounded, and one of two, in long loops: for ends of one sign that are far from the ends of f32, as nearly all are.
+//! Long loops for roundings and hulls. They handle ends of one sign that are far from the ends of f32, as nearly all
+//! are.
 
 use super::super::fast::Kernel;
 use super::super::interval::{Interval, regular};
@@ -16,7 +17,7 @@ fn bf16_nearest(x: f64) -> f64 {
     f64::from_bits(bits.wrapping_add((1 << 44) - 1 + (bits >> 45 & 1)) >> 45 << 45)
 }
 
-/// [`super::settle::round`] to f32, to bf16 or to one after the other, of what errs or not.
+/// [`super::settle::round`] to f32, to bf16 or to one after the other, with an error first or without.
 pub(super) struct Nearest<const F32: bool, const BF16: bool, const ERRS: bool> {
     relative: f64,
     absolute: f64,
@@ -54,7 +55,7 @@ impl<const F32: bool, const BF16: bool, const ERRS: bool> Kernel for Nearest<F32
     }
 }
 
-/// What holds both of two enclosures.
+/// The hull of two enclosures.
 pub(super) struct Hull;
 
 impl Kernel for Hull {

@@ -1,4 +1,4 @@
-//! What errors and roundings make of enclosures and of identities.
+//! Effects of errors and roundings on enclosures and on identities.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use super::kernels::{Hull, Nearest};
 /// Elements up to which deferred identities are worked out.
 const FEW: usize = 1 << 14;
 
-/// Not below what was rounded to nearest on its way.
+/// An upper bound of a number that was rounded to nearest.
 pub(super) fn up(x: f64) -> f64 {
     x.next_up()
 }
@@ -121,7 +121,7 @@ fn any_of(arrays: impl IntoIterator<Item = Intervals>) -> Option<Intervals> {
     arrays.into_iter().reduce(|x, y| apply(Hull, either, [&x, &y]))
 }
 
-/// What is one of two values.
+/// The enclosure of a value that is one of two.
 fn either(x: Interval, y: Interval) -> Interval {
     let one = x.lo.to_bits() == y.lo.to_bits() && x.hi.to_bits() == y.hi.to_bits() || x.is_nan() && y.is_nan();
     match is_special(x) || is_special(y) {
@@ -148,7 +148,7 @@ impl Pass<'_, Fast> {
         self.after_step(array, numbers, if errs { Step::Erring(id) } else { Step::Rounded(id) })
     }
 
-    /// An array with other enclosures, which are a step of what they were; where all are exact, these numbers.
+    /// An array with other enclosures, whose identities are one step further; exact numbers if all are exact.
     pub(super) fn after_step(&mut self, array: FloatArray<Fast>, numbers: Intervals, step: Step) -> FloatArray<Fast> {
         let len = array.len;
         let arithmetic = &self.world.arithmetic;

@@ -13,7 +13,7 @@ fn rounded(formats: &[&'static crate::num::Format]) -> Latitude {
     Latitude::Rounded(Rounding { formats: formats.iter().map(|f| **f).collect(), ..Rounding::default() })
 }
 
-/// All is exact but for what is said.
+/// Encloses a program whose instructions are exact but for those in `latitudes`.
 fn enclosed(program: &Program, arguments: &[Tensor], latitudes: &[(ValueId, Latitude)]) -> Vec<Enclosed> {
     let mut all = vec![Latitude::Exact { floor: 0.0 }; program.entry().instructions.len()];
     latitudes.iter().for_each(|(id, latitude)| all[*id] = latitude.clone());
@@ -151,7 +151,7 @@ fn ties_stay_and_may_be_made() {
     assert_eq!(integers(&found[0]), [Some(1), Some(1)]);
 }
 
-/// Sums in any order, and dots, lie in what gamma_n allows; their infinities are unknown.
+/// Sums in any order, and dots, lie within the bound by gamma_n; their infinities are unknown.
 #[test]
 fn sums_in_any_order_are_enclosed() {
     let mut b = Builder::new("sums");
@@ -181,7 +181,7 @@ fn sums_in_any_order_are_enclosed() {
     assert!(floats(&found[0])[0].is_unknown() && !floats(&found[0])[1].is_unknown());
 }
 
-/// What may be flushed is zero or what it was; what surely is becomes a zero of its sign.
+/// A value that may be flushed is zero or unchanged; one that certainly is flushed becomes a zero of its sign.
 #[test]
 fn what_is_below_the_floor_may_be_zero() {
     let floor = F32.min_normal();
@@ -201,7 +201,8 @@ fn what_is_below_the_floor_may_be_zero() {
     assert!(of(-1e-60, 1e-60).lo < 0.0, "a zero of either sign");
 }
 
-/// A unit that flushes may rank subnormals as zeros, and moves them as they were; what is not close to zero keeps its place.
+/// A unit that flushes may rank subnormals as zeros, and moves them unchanged; numbers not close to zero keep their
+/// place.
 #[test]
 fn what_is_flushed_ties_alone() {
     let mut b = Builder::new("ranks");
@@ -264,7 +265,7 @@ fn what_is_apart_keeps_its_place_beside_what_is_not() {
     assert!(descending[8..10].iter().chain(&ascending[2..4]).all(|x| *x == Interval::SIGNLESS_ZERO));
 }
 
-/// Where a start is open nothing is known of what another start would move, and all of the rest.
+/// If a start index is open, elements that another start would move are unknown, and all others are known.
 #[test]
 fn what_a_known_start_reads_is_known_beside_an_open_one() {
     let mut b = Builder::new("gathered");

@@ -1,12 +1,13 @@
-//! What covers two latitudes: computations of one, of the other, or of one for some elements and the other for the rest.
+//! The union of two latitudes: computations of one, of the other, or of one for some elements and the other for the
+//! rest.
 
 use super::{Additions, Latitude, Rounding};
 
 impl Latitude {
     /// A latitude that allows all that either allows; unknown where the two are of different kinds.
     ///
-    /// Each part of a latitude allows no less where it is larger: a floor below which what is not zero may be, an error, a
-    /// ceiling that is lower. What is certain stays so only if both say it.
+    /// A larger floor and a larger error allow no less than smaller ones; so does a lower ceiling. A fact stays certain
+    /// only if both latitudes have it.
     pub fn or(self, other: Latitude) -> Latitude {
         match (self, other) {
             (Latitude::Exact { floor }, Latitude::Exact { floor: other }) => {

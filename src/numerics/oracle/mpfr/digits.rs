@@ -31,7 +31,7 @@ pub(super) const TERMS: usize = 1 << (53 - (2 * DIGIT - 2));
 /// Plain values have exponents within this, so that their digits come from f64 arithmetic without a rounding.
 const MODERATE: i32 = 400;
 
-/// What is to be said of dots with a vector.
+/// The kind of a vector, by its effect on its dots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     /// It has digits.
@@ -55,7 +55,7 @@ pub(super) struct Scale {
     pub radii: i32,
 }
 
-/// Where the vectors of one operand lie.
+/// Memory layout of the vectors of one operand.
 #[derive(Clone, Copy)]
 pub(super) struct Layout {
     /// The first entry of the first vector.
@@ -69,7 +69,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Where an entry of a vector stands.
+    /// The index of an entry of a vector.
     pub fn place(self, vector: usize, entry: usize) -> usize {
         self.start + vector * self.vector + entry * self.entry
     }
@@ -79,7 +79,7 @@ impl Layout {
 pub(super) struct Digits {
     pub scales: Vec<Scale>,
     pub length: usize,
-    /// How many digits there are; those behind them are zero.
+    /// The number of digits that are kept; those behind them are zero.
     pub used: usize,
     /// For each block of `TERMS` entries the first digits of all vectors, one vector after another, then the second ones, ...
     pub blocks: Vec<Vec<f64>>,
@@ -155,7 +155,7 @@ impl Digits {
         (self.length - block * TERMS).min(TERMS)
     }
 
-    /// Where a digit of an entry stands in its block.
+    /// The block of an entry, and the index of one of its digits in that block.
     fn place(&self, digit: usize, vector: usize, entry: usize) -> (usize, usize) {
         let block = entry / TERMS;
         (block, (digit * self.count() + vector) * self.width(block) + entry % TERMS)
@@ -320,7 +320,8 @@ mod tests {
         })
     }
 
-    /// What digits leave of a number is within its radius, for numbers of any precision and for plain ones.
+    /// The remainder of a number after its digits is within its radius, for numbers of any precision and for plain
+    /// ones.
     #[test]
     fn digits_and_radii_hold_the_numbers() {
         let mut state = 11;
@@ -367,7 +368,7 @@ mod tests {
         }
     }
 
-    /// Of plain values what is left out is what is zero; bf16 weights have two digits at most where they are alike.
+    /// Only digits that are zero are left out of plain values; bf16 weights of like magnitude have two digits at most.
     #[test]
     fn digits_that_are_zero_are_left_out() {
         let layout = Layout { start: 0, vector: 3, entry: 1, length: 3 };

@@ -1,5 +1,5 @@
-//! Functions that are enclosed by MPFR in every rung: the periodic ones, those of two arguments, and what a monotone
-//! function of MPFR's gives to the rungs that compute in f64.
+//! Functions that are enclosed by MPFR in every rung: the periodic ones, those of two arguments, and monotone ones for
+//! the rungs that compute in f64.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ use super::super::turn::Turn;
 use super::Mpfr;
 use super::error_function::erf;
 
-/// Precision of what the f64 rungs are given: more than they keep.
+/// Precision of the results for the f64 rungs: more than they keep.
 const INTERVAL_BITS: u32 = 64;
 const PAIR_BITS: u32 = 128;
 
@@ -86,7 +86,7 @@ fn ends(lo: &Float, hi: &Float) -> Interval {
     Interval { lo: lo.to_f64_round(Round::Down), hi: hi.to_f64_round(Round::Up) }
 }
 
-/// The pair of the middle's two leading f64, off by what they leave and by half of what lies between the ends.
+/// The pair of the middle's two leading f64. Its error is the remainder of the middle and half the width.
 fn pair(x: &Between) -> Pair {
     let Some((lo, hi)) = x.ends() else {
         return if x.is_nan() { Pair::exact(f64::NAN) } else { Pair::UNKNOWN };
@@ -111,7 +111,7 @@ fn pair(x: &Between) -> Pair {
 }
 
 impl Mpfr {
-    /// What a pair encloses; an infinite radius is any value, NaN and the infinities included.
+    /// The enclosure of a pair; an infinite radius stands for any value, NaN and the infinities included.
     fn between(&self, x: Pair) -> Between {
         if x.error == f64::INFINITY {
             return Between::Unknown;

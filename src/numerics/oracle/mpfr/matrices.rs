@@ -35,7 +35,7 @@ const ADDITIONS: usize = 1 << 9;
 /// Levels that are joined before they go into a long integer: 62 bits and two more digits fit into 128.
 const JOINED: usize = 3;
 
-/// What is found of one dot.
+/// The enclosure of one dot.
 #[derive(Clone, Debug)]
 pub(super) enum Found {
     /// It lies between these.
@@ -44,7 +44,7 @@ pub(super) enum Found {
     Number,
     /// Nothing is known of it.
     Unknown,
-    /// This cannot say.
+    /// This method does not decide it.
     Open,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Operand<'a> {
 }
 
 impl Operand<'_> {
-    /// What is known of an entry.
+    /// The enclosure of an entry.
     pub fn entry(self, vector: usize, entry: usize) -> Rc<Between> {
         self.reals.at(self.layout.place(vector, entry))
     }
@@ -194,7 +194,7 @@ impl Bound {
         self.plus(&(Float::with_val(SHORT, grown) << exponent));
     }
 
-    /// Adds what the levels that are left out may come to.
+    /// Adds a bound on the levels that are left out.
     fn drop_levels(&mut self, digits: usize, row: Scale, column: Scale) {
         let exponent = row.digits + column.digits - (digits as u32 * DIGIT) as i32 - 1;
         self.plus(&(Float::with_val(SHORT, digits * self.length) << exponent));
@@ -218,7 +218,7 @@ fn joined(sums: impl ExactSizeIterator<Item = i64>) -> Integer {
     whole + part
 }
 
-/// What lies within a radius of an integer times a power of two.
+/// The numbers within a radius of an integer times a power of two.
 fn around(middle: Integer, unit: i32, radius: &Float, bits: u32) -> Found {
     let middle = Float::with_val(middle.significant_bits().max(2), middle) << unit;
     let lo = Float::with_val_round(bits, &middle - radius, Round::Down).0;
@@ -347,7 +347,7 @@ mod tests {
         }
     }
 
-    /// What one vector leaves open does not reach dots of others.
+    /// A vector without digits leaves only its own dots open.
     #[test]
     fn vectors_without_digits_keep_to_themselves() {
         let exact = |value| Rc::new(Between::exact(value));

@@ -23,7 +23,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// `None` for what is no moderate number.
+    /// `None` if the value is no moderate number.
     pub fn new(value: &Between, bits: u32) -> Option<Entry> {
         let (lo, hi) = value.ends()?;
         if !lo.is_finite() || !hi.is_finite() {

@@ -1,14 +1,14 @@
 //! Dots of enclosures at any precision, each as a middle and a radius.
 //!
-//! An entry is `middle`, off by at most `radius`, and `|x||y - y'| + |x - x'||y'|` bounds what dots of the middles leave
-//! (midpoint-radius arithmetic; Rump, BIT 39(3), 1999). Many dots are made of digits, by matrix multiplications (`matrices`).
-//! Of few, that of the middles is rounded once ([`Float::dot`] rounds correctly): one product of MPFR numbers a term, and two
-//! short ones for the radius, where the ends of intervals take eight.
+//! An entry is `middle`, off by at most `radius`. `|x||y - y'| + |x - x'||y'|` bounds the error of a dot of the middles
+//! (midpoint-radius arithmetic; Rump, BIT 39(3), 1999). Many dots are made of digits, by matrix multiplications
+//! (`matrices`). Of few dots, that of the middles is rounded once ([`Float::dot`] rounds correctly). This takes one
+//! product of MPFR numbers a term, and two short ones for the radius; the ends of intervals would take eight.
 //!
-//! A dot has the linear form that the sum of its products has. Where it multiplies two numbers of which neither is
-//! rational, that product is an atom which nothing else has: no combination with other numbers takes the form apart, so
-//! that a name of its own says as much. Left to the sum of single products are results that may be zero and have no form,
-//! operands that are rational, and those that are no moderate numbers.
+//! A dot has the linear form of the sum of its products. A product of two numbers that are both irrational is an atom
+//! of its own: no combination with other numbers cancels it, so that a name of its own for the dot says as much. Three
+//! kinds of dots are left to the sum of single products: results that may be zero and have no form, dots of rational
+//! operands, and dots of operands that are no moderate numbers.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -30,7 +30,7 @@ use crate::oracle::form::Form;
 
 /// Fewer products than these are not worth taking apart into digits.
 const FEW: usize = 4096;
-/// Where one dot in so many is asked for, it is made by itself.
+/// If fewer than one dot in so many is demanded, each is computed individually.
 const SPARSE: usize = 16;
 
 /// A row or a column.
@@ -55,7 +55,7 @@ impl Vector {
         Some(Vector { entries, sums, largest_radius })
     }
 
-    /// A bound on what the middles leave of a dot, from what is known of whole vectors.
+    /// A bound on the error of a dot of the middles, from bounds on whole vectors.
     fn coarse_radius(&self, other: &Vector) -> Float {
         let up = |a: &Float, b: &Float| Float::with_val_round(SHORT, a * b, Round::Up).0;
         let (beside, rest) = (up(&self.sums[0], &other.largest_radius), up(&self.largest_radius, &other.sums[1]));
@@ -281,7 +281,8 @@ mod tests {
         assert!(Entry::new(&Between::exact(f64::INFINITY), 64).is_none() && Entry::new(&Between::nan(), 64).is_none());
     }
 
-    /// A dot with what is not rational on one side has the form of its sum; on both sides of one product, none of its own.
+    /// A dot with irrational numbers on one side has the form of its sum; with both factors of one product irrational
+    /// it has none of its own.
     #[test]
     fn dots_have_forms() {
         let mut mpfr = Mpfr::new(64);

@@ -24,7 +24,7 @@ impl Reals {
         }
     }
 
-    /// What is known of one element.
+    /// The enclosure of one element.
     pub fn at(&self, element: usize) -> Rc<Between> {
         match self {
             Reals::Plain(values) => Rc::new(Between::exact(*values.at(element))),

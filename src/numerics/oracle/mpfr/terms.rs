@@ -7,7 +7,7 @@ use super::matrices::Operand;
 use crate::oracle::between::Between;
 use crate::oracle::form::{Form, MOST_TERMS};
 
-/// What is known of some vectors of an operand, as far as it tells which of their dots have forms.
+/// The properties of some vectors of an operand that decide whether their dots have forms.
 pub(super) struct Terms<'a> {
     operand: Operand<'a>,
     vectors: Vec<Facts>,

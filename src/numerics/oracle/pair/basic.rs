@@ -43,9 +43,9 @@ pub fn product(x: (f64, f64), y: (f64, f64)) -> (f64, f64) {
 /// `x + y`.
 ///
 /// Proof. AccurateDWPlusDW, within 3u^2 / (1 - 4u) < 2^-104 of the sum (Joldes, Muller and Popescu, ACM TOMS 44(2),
-/// 2017, algorithm 6, theorem 3.1). Where both low parts are zero, every step is exact. Sums do not underflow; a bound
-/// that does stands for an error below the smallest subnormal, of which every sum is a multiple: none. A zero is regular
-/// where it is off by something, as what an inexact number less itself is: only of exact zeros does the sign say anything.
+/// 2017, algorithm 6, theorem 3.1). If both low parts are zero, every step is exact. Sums do not underflow. A bound
+/// that underflows stands for an error below the smallest subnormal; every sum is a multiple of that, so the error is
+/// zero. A zero with an error, such as an inexact number less itself, is regular: only of exact zeros the sign matters.
 #[inline(always)]
 pub fn add(x: Pair, y: Pair) -> Pair {
     let (s_high, s_low) = two_sum(x.hi, y.hi);

@@ -19,7 +19,7 @@ const ROWS: usize = 9 * STEPS_PER_UNIT as usize + 1;
 /// From where it is one but for less than 2^-110, less one.
 const LAST: f64 = 8.0;
 
-/// How many coefficients are double words, and how many are one f64.
+/// The number of coefficients that are double words, and below it the number of those that are one f64.
 const DOUBLE: usize = 8;
 const PLAIN: usize = 7;
 
@@ -35,7 +35,7 @@ pub struct Row {
     plain: [f64; PLAIN],
 }
 
-/// What the function is computed from, by MPFR, the same on every machine.
+/// Constants of the function, computed by MPFR: the same on every machine.
 pub type Table = [Row; ROWS];
 
 /// Made on the first use.
@@ -122,7 +122,7 @@ pub fn erf(x: Pair, tables: &Tables) -> Pair {
 mod tests {
     use super::{DOUBLE, FRAC_2_SQRT_PI, PLAIN, ROWS, TABLE, power_of_two};
 
-    /// What the proof says of the roundings and the rest of the series.
+    /// The proof's bounds on the roundings and on the rest of the series.
     #[test]
     fn each_row_is_as_good_as_said() {
         let u = power_of_two(-53);

@@ -18,7 +18,7 @@ pub const TO_INTEGER: f64 = 6_755_399_441_055_744.0;
 const HIGHEST: f64 = 709.0;
 const LOWEST: f64 = -690.0;
 
-/// What the function is computed from, by MPFR, the same on every machine.
+/// Constants of the function, computed by MPFR: the same on every machine.
 pub struct Table {
     /// 256 / ln 2, to nearest.
     steps_per_unit: f64,

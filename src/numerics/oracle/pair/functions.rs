@@ -1,4 +1,4 @@
-//! Functions made of others: each bound is what pair arithmetic adds up to.
+//! Functions made of others: each bound is the sum of the bounds of pair arithmetic.
 
 use super::basic::KNOWN;
 use super::{Pair, Tables, add, div, exp, expm1, power_of_two};

@@ -21,7 +21,7 @@ const HALVED_FROM: usize = 106;
 const LOWEST: f64 = power_of_two(-900);
 const HIGHEST: f64 = power_of_two(900);
 
-/// What the function is computed from, by MPFR, the same on every machine.
+/// Constants of the function, computed by MPFR: the same on every machine.
 pub struct Table {
     /// ln 2 in three parts, the first a multiple of 2^-42.
     ln2: [f64; 3],
@@ -150,7 +150,7 @@ mod tests {
 
     use super::{CELLS, HALVED_FROM, ln_plus_one, power_of_two, table};
 
-    /// What the proof says of the reduced argument.
+    /// The proof's bound on the reduced argument.
     #[test]
     fn reduced_arguments_are_below_2_to_the_minus_8() {
         for (j, reciprocal) in table().reciprocals.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Powers of pairs: each bound is what pair arithmetic adds up to.
+//! Powers of pairs: each bound is the sum of the bounds of pair arithmetic.
 
 use super::basic::is_moderate;
 use super::{IRREGULAR, Pair, Tables, div, exp, log, mul, rsqrt, sqrt};

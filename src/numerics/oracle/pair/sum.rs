@@ -7,22 +7,22 @@ use super::{GROWN, IRREGULAR, Pair};
 /// Sums that run side by side.
 const LANES: usize = 16;
 
-/// What one lane has added: the sum in three parts of falling weight, and what bounds the rounding of the third.
+/// The sum of each lane in three parts of falling weight, and the terms of a bound on the rounding of the third.
 #[derive(Clone, Copy)]
 struct Lanes {
     high: [f64; LANES],
     middle: [f64; LANES],
     low: [f64; LANES],
-    /// Of everything added to `low`.
+    /// The sum of magnitudes of all numbers added to `low`.
     magnitudes: [f64; LANES],
     errors: [f64; LANES],
 }
 
 /// The sum of all chunks that `load` gives: (hi, lo, error), padded with zeros.
 pub struct Sum<F> {
-    /// How many chunks there are.
+    /// The number of pairs.
     pub count: usize,
-    /// Writes a chunk, by its number: highs, lows and errors.
+    /// Writes the chunk that begins with the pair of this index: highs, lows and errors.
     pub load: F,
 }
 

@@ -293,8 +293,8 @@ fn operations_stay_within_their_bounds() {
     }
 }
 
-/// Where the result is an f64, it comes out exact, so that a tie is a tie; and zero, infinite and NaN operands are left
-/// to the intervals.
+/// A result that is an f64 comes out exact, so that a tie is a tie. Zero, infinite and NaN operands are left to the
+/// intervals.
 #[test]
 fn exact_results_are_exact_and_special_ones_irregular() {
     let exact = |x: Pair, value: f64| assert_eq!((x.as_exact(), x.error), (Some(value), 0.0));
@@ -418,8 +418,8 @@ fn sums_stay_within_their_bounds() {
     assert_eq!(total.as_exact(), Some(499_500.0));
 }
 
-/// What each proof states, no less and hardly more: the error of a result that is not exact, for operands with errors
-/// and without.
+/// The error of a result that is not exact is that of its proof, no less and hardly more, for operands with errors and
+/// without.
 #[test]
 fn errors_are_those_of_the_proofs() {
     let (mut random, tables) = (Random(21), Tables::ready());

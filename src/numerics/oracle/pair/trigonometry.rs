@@ -19,7 +19,7 @@ const QUARTER: usize = STEPS / 4;
 /// Beyond, a step count times a part of the step is no longer exact.
 const HIGHEST: f64 = power_of_two(20);
 
-/// What the functions are computed from, by MPFR, the same on every machine.
+/// Constants of the functions, computed by MPFR: the same on every machine.
 pub struct Table {
     /// 256 / pi, to nearest.
     steps_per_unit: f64,

@@ -1,4 +1,4 @@
-//! Points at which a value is computed otherwise: a sum's steps, a product that is added, a quotient, where K is cut.
+//! Points at which a value is computed in another way: a sum's steps, a product that is added, a quotient, blocks of K.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) fn bf16_sums(program: &Program) -> BTreeSet<Site> {
 }
 
 impl Maker<'_> {
-    /// What reads a value that is computed reads: it, or a choice.
+    /// The value that users of a computed value see: the value itself, or a choice.
     pub(super) fn choose(&mut self, id: ValueId) -> ValueId {
         let Instruction { op, shape, .. } = &self.program.entry().instructions[id];
         let is_f32 = shape.dtype() == Some(DType::F32);
@@ -43,7 +43,7 @@ impl Maker<'_> {
         if is_f32 && self.permits(Freedom::Algebra) { self.in_another_form(id, seen) } else { seen }
     }
 
-    /// A sum in bf16 that rounds every addition, from zero, of what this f32 sum adds up; as f32.
+    /// A sum in bf16 of the terms of this f32 sum, from zero, that rounds every addition; its result as f32.
     fn in_steps(&mut self, sum: ValueId) -> Option<ValueId> {
         let Instruction { op: Op::Reduce { dims, .. }, operands, shape, name, .. } = self.made[sum].clone() else {
             return None;
@@ -105,7 +105,8 @@ impl Maker<'_> {
         self.point((id, id), vec![own, joined], None, Freedom::Contraction, None)
     }
 
-    /// A quotient by what is one value for many, or a product with the reciprocal, in f32 or in the declared type.
+    /// A quotient whose divisor is one value for many elements, or a product with the reciprocal. The reciprocal is in
+    /// f32, or rounded to bf16 if the divisor is declared so.
     fn by_reciprocal(&mut self, id: ValueId) -> ValueId {
         let (own, entry) = (self.own[id], self.program.entry());
         let divisor = entry.instructions[id].operands[1];

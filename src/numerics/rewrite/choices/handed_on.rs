@@ -1,10 +1,11 @@
-//! What a loop only hands on: a compiler may compute outside of the loop what hangs on that alone, where it stands behind what was
-//! rounded before the loop; and read outside what goes in.
+//! Loop-invariant parts of a loop's state. A compiler may move computations of them alone out of the loop, where they
+//! follow a rounding before it. It may also read their initial values behind the loop.
 
 use crate::ir::{Class, Computation, Op, Program, ValueId};
 
-/// Whether a loop widens what it only hands on and what may have been rounded before it, or hands such a value out: no guard ends
-/// that choice. `around` is the loop's level, `hands_on` says which of its own parameters are only handed on by the loop around it.
+/// Whether a loop widens a loop-invariant part of its state that may have been rounded before the loop, or hands it out
+/// to a reader behind the loop: no guard ends that choice. `around` is the loop's level. `hands_on` is whether a
+/// parameter of that level is loop-invariant in the loop around it.
 pub(super) fn widens_what_it_hands_on(
     around: &Computation,
     at: ValueId,
@@ -46,23 +47,23 @@ pub(super) fn widens_what_it_hands_on(
     false
 }
 
-/// What is known of a value of a body.
+/// Properties of a value of a body.
 #[derive(Clone, Copy)]
 struct Held {
-    /// It is the same in each trip.
+    /// Whether it is the same in each trip.
     is_same: bool,
-    /// And has the elements of what may have been rounded before the loop.
+    /// Whether its elements are also those of a value that may have been rounded before the loop.
     is_rounded: bool,
 }
 
-/// Whether a body gives this part of its state as it is given.
+/// Whether a body returns this part of its state unchanged.
 pub(super) fn is_handed_on(body: &Computation, number: usize) -> bool {
     let root = &body.instructions[body.root];
     let given = root.operands.get(number).filter(|_| root.op == Op::Tuple);
     given.is_some_and(|given| body.instructions[*given].op == Op::Parameter(number))
 }
 
-/// Whether a value is what memory holds before anything is computed.
+/// Whether a value is in memory before anything is computed.
 fn is_stored(computation: &Computation, id: ValueId, hands_on: &dyn Fn(usize) -> bool) -> bool {
     let instruction = &computation.instructions[id];
     match instruction.op {

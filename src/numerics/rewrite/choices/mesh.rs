@@ -1,4 +1,4 @@
-//! Sums over devices: in any order, each step rounded to what is sent from one to the next.
+//! Sums over devices: in any order, each step rounded to the type that is sent from one to the next.
 
 use crate::ir::{Binary, Fusion, Instruction, Op, Shape, ValueId};
 use crate::tensor::DType;
@@ -6,8 +6,9 @@ use crate::tensor::DType;
 use super::{Freedom, Maker};
 
 impl Maker<'_> {
-    /// What reads the last addition of a sum over three devices or more reads: it, or the same terms added from the last to the
-    /// first, in a ring that begins halfway, or in pairs. Enclosed in any order.
+    /// The value that users of the last addition of a sum over three devices or more see. It is that addition, or the
+    /// same terms added from the last to the first, in a ring that begins halfway, or in pairs. Its enclosure covers
+    /// any order.
     pub(super) fn exchange(&mut self, id: ValueId) -> ValueId {
         let own = self.own[id];
         let Some((exchange, carries, terms)) = self.terms(id).filter(|(.., terms)| terms.len() > 2) else { return own };
@@ -29,7 +30,7 @@ impl Maker<'_> {
         point
     }
 
-    /// The exchange that a value is the last addition of, what it carries, and what is added up, in order.
+    /// The exchange that a value is the last addition of, the type that it carries, and the terms of the sum, in order.
     fn terms(&self, id: ValueId) -> Option<(Fusion, DType, Vec<ValueId>)> {
         let entry = self.program.entry();
         let fusion = entry.instructions[id].fusion?;

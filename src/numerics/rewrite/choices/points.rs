@@ -1,4 +1,4 @@
-//! The choices of a whole program: its points, and what it is where each takes one of its options.
+//! The choices of a whole program: its points, and the program in which each point takes one of its options.
 
 use std::collections::BTreeMap;
 
@@ -11,23 +11,23 @@ use super::{Choice, Freedom, Level};
 /// A value of a declared program: of its entry, or of the body of a loop.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Spot {
-    /// The loops around it, from the entry inwards, each by its place in the computation that it stands in.
+    /// The loops around it, from the entry inwards, each by its index in its computation.
     pub loops: Vec<ValueId>,
-    /// Its own place in the innermost of their bodies.
+    /// Its own index in the innermost of their bodies.
     pub value: ValueId,
 }
 
-/// Where a compiler may do one of several things.
+/// A point of a program at which a compiler has several options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Where it stands in the program of choices: once for each trip of the loops around it, at least once. A compiler compiles a
-    /// body once, so that all places take the same option.
+    /// Its places in the program of choices: one for each trip of the loops around it, and at least one. A compiler
+    /// compiles a body once, so that all places take the same option.
     pub places: Vec<Place>,
-    /// What allows the others.
+    /// The freedom that allows the options other than the first.
     pub freedom: Freedom,
     /// The declared program's name for the value whose rounding is at stake.
     pub name: String,
-    /// Its names for those that read it there.
+    /// Its names for the users that read the value there.
     pub readers: Vec<String>,
     /// Its names for the loops around it, from the entry inwards.
     pub loops: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// How many options it has.
+    /// The number of options.
     pub fn options(&self) -> usize {
         self.places.first().map_or(1, |place| place.options.len())
     }
@@ -45,19 +45,21 @@ impl Point {
 /// A program in which every choice has a place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choices {
-    /// Means what the declared program does, as it stands. Loops whose trips no argument decides are laid out trip by trip, as long
-    /// as it stays within [`super::MOST_INSTRUCTIONS`] and [`super::MOST_ELEMENTS`].
+    /// A program that means what the declared program does, as it stands. Loops whose trip counts depend on no argument
+    /// are laid out trip by trip, as long as it stays within [`super::MOST_INSTRUCTIONS`] and [`super::MOST_ELEMENTS`].
     pub program: Program,
-    /// Where it may mean something else, in the order of the program.
+    /// The points at which it may mean something else, in the order of the program.
     pub points: Vec<Point>,
-    /// The same computation by computation, with the level of each point and its place there.
+    /// The same choices computation by computation. `origins` has the point of each choice, by its level and its place
+    /// there.
     levels: Level,
     origins: BTreeMap<(usize, usize), usize>,
 }
 
 impl Choices {
-    /// All choices that these freedoms leave in a program. `rounds_steps` says what a bf16 sum does as declared: whether it rounds
-    /// every addition to bf16; with [`Freedom::Accumulation`] the program of choices has sums in bf16 only where they do.
+    /// All choices that these freedoms leave in a program. `rounds_steps` is whether a declared bf16 sum rounds every
+    /// addition to bf16. With [`Freedom::Accumulation`] the program of choices has sums in bf16 only where every
+    /// addition is rounded.
     pub fn new(program: &Program, freedoms: &[Freedom], rounds_steps: bool) -> Choices {
         let levels = Level::new(program, freedoms, rounds_steps, 0);
         let (program, places) = trips::lay_out(&levels);
@@ -69,8 +71,8 @@ impl Choices {
         Choices { program, points, levels, origins }
     }
 
-    /// The declared program in which each point is a copy of this option, and nothing is left of the others: its loops are still
-    /// loops, whose bodies do in each trip what is taken.
+    /// The declared program with one option taken at each point, and the others removed. Its loops are still loops:
+    /// their bodies take the option in each trip.
     pub fn take(&self, taken: &[usize]) -> Program {
         let option = |level: usize, at: usize| self.origins.get(&(level, at)).map_or(0, |point| taken[*point]);
         self.levels.take(&option)
@@ -94,7 +96,8 @@ impl Choices {
     }
 }
 
-/// The points of a level and of those within it, each with where it comes from; those of loops that are not laid out are none.
+/// Collects the points of a level and of the levels within it, each with its level and its place there. Choices in
+/// loops that are not laid out are no points.
 fn points(
     level: &Level,
     (loops, names): (&mut Vec<ValueId>, &mut Vec<String>),

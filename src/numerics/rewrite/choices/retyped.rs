@@ -1,4 +1,4 @@
-//! What rule B retypes in a program of choices.
+//! The sites that rule B retypes in a program of choices.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::tensor::DType;
 
 use super::super::{Site, normalize};
 
-/// The operations that rule B retypes, and those that hand on, compare or pick what these give before it is rounded. Sums in
-/// bf16 keep their own steps, but for those of `sums`.
+/// The operations that rule B retypes, and those that move, compare or pick their results before these are rounded.
+/// Sums in bf16 keep their own steps, but for those in `sums`.
 pub(super) fn retyped_sites(program: &Program, sums: &BTreeSet<Site>) -> BTreeSet<Site> {
     let analysis = Analysis::new(program);
     let entry = program.entry();

@@ -53,7 +53,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A product or sum with two constants or more, one after the other, as one with what they come to.
+    /// A product or sum with two constants or more, one after the other, with these folded into one constant.
     fn with_one_constant(&mut self, id: ValueId) -> Option<ValueId> {
         let is_sum = matches!(self.expression(id).0, Op::Binary(Binary::Add | Binary::Subtract));
         let (mut base, mut constants) = (id, Vec::new());
@@ -192,7 +192,7 @@ impl Maker<'_> {
         self.converted(self.seen[id], DType::F32)
     }
 
-    /// An operation of the shape of a declared value on what declared values are seen as.
+    /// An operation of the shape of a declared value, on the values that users of declared values see.
     fn of(&mut self, id: ValueId, op: &Op, operands: &[ValueId]) -> ValueId {
         let operands = operands.iter().map(|operand| self.operand(*operand)).collect();
         self.operation(id, op.clone(), operands)

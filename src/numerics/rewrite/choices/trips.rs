@@ -14,14 +14,14 @@ pub const MOST_INSTRUCTIONS: usize = 20_000;
 /// The most elements that all its values have: the machine holds them all, in 4 bytes mostly.
 pub const MOST_ELEMENTS: usize = 1 << 28;
 
-/// Where a point stands in the program of choices.
+/// A place of a point in the program of choices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// A copy in the program of choices, of its first option.
     pub value: ValueId,
-    /// What it may be a copy of; the first is the declared one.
+    /// The values that it may be a copy of; the first is the declared one.
     pub options: Vec<ValueId>,
-    /// The value that all options are roundings of, if they are that.
+    /// The value that all options are roundings of, if there is one.
     pub source: Option<ValueId>,
     /// One of the options, which holds as many bits as any of them.
     pub widest: ValueId,
@@ -32,9 +32,9 @@ pub struct Place {
 /// The places of each choice, by its level and its place there.
 type Places = BTreeMap<(usize, usize), Vec<Place>>;
 
-/// The program of all levels in one entry, and the places of each choice in it; those of loops that stay as they are have none.
-/// A loop stays if an argument decides whether it goes on, if it has a single trip or none, or if laying it out would go beyond the
-/// limits.
+/// The program of all levels in one entry, and the places of each choice in it; choices in loops that stay have none. A
+/// loop stays if its trip count depends on an argument, if it has a single trip or none, or if laying it out would
+/// exceed the limits.
 pub(super) fn lay_out(levels: &Level) -> (Program, Places) {
     let mut stay = BTreeSet::new();
     loop {
@@ -55,10 +55,10 @@ struct Layout<'s> {
     /// Bodies of loops that stay as they are.
     stay: &'s BTreeSet<usize>,
     computations: Vec<Computation>,
-    /// Where the computations of each level's program are.
+    /// The new ids of the computations of each level's program.
     moved: BTreeMap<usize, Vec<ComputationId>>,
     made: Vec<Instruction>,
-    /// Of each value the integer that it is, where no argument decides that.
+    /// The integer that each value is, if it depends on no argument.
     known: Vec<Option<i64>>,
     places: Places,
     elements: usize,
@@ -101,7 +101,7 @@ impl Layout<'_> {
         }
     }
 
-    /// A level, for the state that its loop has, if it is a loop's; what its values are here.
+    /// Lays out a level, with the state of its loop if it is a loop's body. Returns the new ids of its values.
     fn level(&mut self, level: &Level, state: Option<&[ValueId]>, trip: &str) -> Result<Vec<ValueId>, Stays> {
         let moved = self.computations_of(level);
         let entry = level.program.entry();
@@ -146,7 +146,7 @@ impl Layout<'_> {
         Ok(seen)
     }
 
-    /// A loop, trip by trip: a tuple of what it carries in the end.
+    /// Lays out a loop, trip by trip; returns a tuple of its last state.
     fn repeat(
         &mut self,
         instruction: &Instruction,
@@ -180,7 +180,7 @@ impl Layout<'_> {
         self.push(Instruction { name, op: Op::Tuple, operands: state, ..instruction.clone() })
     }
 
-    /// What a trip gives, part by part.
+    /// The results of a trip, part by part.
     fn results(&mut self, body: &Level, seen: &[ValueId], trip: &str) -> Result<Vec<ValueId>, Stays> {
         let entry = body.program.entry();
         let root = &entry.instructions[entry.root];
@@ -197,7 +197,8 @@ impl Layout<'_> {
         Ok(results)
     }
 
-    /// What a loop carries, behind guards: it is of the declared type between two trips, before the first and behind the last.
+    /// Puts the state of a loop behind guards: it has the declared type before the first trip, between two trips and
+    /// after the last.
     fn carry(&mut self, state: &[ValueId], name: &str) -> Result<Vec<ValueId>, Stays> {
         let mut carried = Vec::with_capacity(state.len());
         for (at, value) in state.iter().enumerate() {
@@ -208,7 +209,7 @@ impl Layout<'_> {
         Ok(carried)
     }
 
-    /// Where the computations that a level calls are, once they are there.
+    /// The new ids of the computations that a level calls; copies them on the first call.
     fn computations_of(&mut self, level: &Level) -> Vec<ComputationId> {
         if let Some(moved) = self.moved.get(&level.number) {
             return moved.clone();

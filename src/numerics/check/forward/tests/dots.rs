@@ -31,7 +31,7 @@ fn dot_of(lhs: &[usize], rhs: &[usize], dims: DotDims) -> Program {
     b.finish(&[("z", root)]).unwrap()
 }
 
-/// What a dot makes of operands that are off: at most |A| dB + dA |B| + dA dB, and as much more for its roundings.
+/// The error of a dot of inexact operands: at most |A| dB + dA |B| + dA dB, and the share of its own roundings.
 #[test]
 fn errors_of_dots_are_those_of_their_worst_case() {
     let (program, mode): (Program, Mode) =
@@ -63,7 +63,7 @@ fn errors_of_dots_are_those_of_their_worst_case() {
     }
 }
 
-/// What is made of a dot is bounded with the dot's own rounding to its type, and by what comes after it.
+/// The bound on a value computed from a dot includes the dot's own rounding to its type, and all later operations.
 #[test]
 fn bounds_are_those_of_the_value_that_is_asked_for() {
     let mode: Mode = "cpu/f32/off".parse().unwrap();

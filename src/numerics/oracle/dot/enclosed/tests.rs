@@ -13,7 +13,7 @@ fn exact(value: f64) -> Float {
     Float::with_val(BITS, value)
 }
 
-/// What an entry is drawn from: exponents over a range, with a low part, and with an error relative to the entry.
+/// Distribution of an entry: exponents over a range, with a low part, and with an error relative to the entry.
 #[derive(Clone, Copy, Debug)]
 struct Family {
     exponents: i32,
@@ -200,7 +200,7 @@ fn magnitudes_and_norms_are_bounds() {
     }
 }
 
-/// Every product of parts is an addition; what it rounds off is kept, and counted.
+/// Every product of parts is one addition; its rounding error is kept, and the addition counted.
 #[test]
 fn additions_are_counted() {
     for (depth, products) in [(Depth::One, 1), (Depth::Three, 6)] {

@@ -8,7 +8,7 @@ use super::super::exact_dot;
 use super::super::tests::families::FAMILIES;
 use super::*;
 
-/// What is lost never exceeds the bound, is sometimes a good part of it, and is nothing where that is claimed.
+/// The lost part of a sum never exceeds the bound, is sometimes a good part of it, and is zero where that is claimed.
 #[test]
 fn rests_lose_what_bounds_allow() {
     let mut rng = ChaCha8Rng::seed_from_u64(21);
@@ -63,7 +63,7 @@ fn real(value: f64) -> Float {
     Float::with_val(2000, value)
 }
 
-/// What the bounds state, in exact arithmetic.
+/// The theorem that the bounds state, in exact arithmetic.
 ///
 /// `smalls` is at least the sum of magnitudes of the small products and `rounded` of those that may round in their block,
 /// `sums` of the first products. Adding `blocks` exact products loses u a step of what is summed so far. Each small product
@@ -84,7 +84,7 @@ impl Theorem {
         Theorem { errors, smalls, lost }
     }
 
-    /// How many units of the product grid everything that `rest` is summed from comes to at most.
+    /// An upper bound on the sum of magnitudes of the terms of `rest`, in units of the product grid.
     fn units(&self, unit: &Float) -> Float {
         (self.errors.clone() + &self.smalls) / unit
     }
@@ -142,7 +142,7 @@ fn bounds_state_their_theorem() {
     assert!(exact > 1000 && bounded > 1000 && refused > 1000, "{exact} {bounded} {refused}");
 }
 
-/// What is too large, too fine for f64 or not finite has no bound.
+/// A sum that is too large, too fine for f64 or not finite has no bound.
 #[test]
 fn nothing_is_said_beyond_the_range_of_f64() {
     let plain = Side { norm: 4.0, low: 0.0, unit: 1.0, span: 4.0 };
@@ -281,7 +281,8 @@ fn bounds_of_what_nearly_vanishes_are_bounds() {
     }
 }
 
-/// On the finest grid of f64 all is said, on a finer one, beyond [`LARGEST`] and of what is not finite nothing.
+/// On the finest grid of f64 there is a bound. On a finer one, beyond [`LARGEST`] and for numbers that are not finite
+/// there is none.
 #[test]
 fn closer_bounds_end_where_f64_does() {
     let one = |exponent| panel_of(&[vec![exp2i(exponent)]], false);
@@ -320,7 +321,7 @@ fn closer_bounds_of_blocks_of_zeros() {
     }
 }
 
-/// All first parts by all first parts, and what is small on either side by the other side's whole.
+/// All first parts by all first parts, and the small parts of either side by the other side's whole.
 #[test]
 fn magnitudes_are_those_of_both_sides() {
     let side = |norm: f64, low: f64| Side { norm, low, unit: 1.0, span: 0.0 };

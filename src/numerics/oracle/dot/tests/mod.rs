@@ -148,7 +148,7 @@ fn a_million_dots_are_those_of_mpfr() {
     assert!(total >= 1_000_000);
 }
 
-/// Where terms cancel, what the errors lost shows, and it stays within the bound.
+/// If terms cancel, the rounding of the sum of errors is visible, and it stays within the bound.
 #[test]
 fn error_bound_holds_and_is_needed() {
     let mut rng = ChaCha8Rng::seed_from_u64(10);
@@ -363,7 +363,7 @@ fn open_pairs_of_many_columns() {
     assert_eq!(check_matrix("five columns", &vectors(6), &vectors(5)).sliced, 0);
 }
 
-/// What may overflow on the way is left to methods that cannot.
+/// Sums that may overflow on the way are left to methods that cannot.
 #[test]
 fn large_products_do_not_fit() {
     let facts = |norm| Facts { norm, grid: 0, top: 1, significand: 1.0, finite: true };

@@ -96,7 +96,7 @@ fn functions_of_one_number_are_enclosed() {
     assert!(open < 1200, "{open}: only tangents may have a pole");
 }
 
-/// What is known to the last bit goes to what is known to the last bit, also beside an extreme.
+/// An argument known to the last bit has a result known to about the last bit, also beside an extremum.
 #[test]
 fn narrow_arguments_have_narrow_results() {
     let mut rng = ChaCha8Rng::seed_from_u64(2);
@@ -155,7 +155,7 @@ fn functions_of_two_numbers_are_enclosed() {
     assert!((100..4000).contains(&open), "{open}");
 }
 
-/// C17 F.10.4.4 and F.10.1.4, and what of them holds of numbers that are not exactly known.
+/// C17 F.10.4.4 and F.10.1.4, and the parts of them that hold for numbers that are not exactly known.
 #[test]
 fn powers_and_angles_have_their_special_values() {
     let power = |x: Interval, y: Interval| of_intervals(Bivariate::Power, x, y);
@@ -191,8 +191,8 @@ fn powers_and_angles_have_their_special_values() {
     assert_eq!(angle(Interval::UNKNOWN, some(1.0, 2.0)), Interval::UNKNOWN);
 }
 
-/// What may be NaN is no number afterwards, but for the powers that are 1 whatever the other operand is; and a NaN that an
-/// operation makes is positive.
+/// An operand that may be NaN has an unknown result, but for the powers that are 1 whatever the other operand is. A NaN
+/// that an operation makes is positive.
 #[test]
 fn the_unknown_stays_unknown() {
     for unary in UNARY {
@@ -212,7 +212,7 @@ fn the_unknown_stays_unknown() {
     assert!(nan.is_nan() && nan.is_sign_positive());
 }
 
-/// Infinities have no sine, and what is unknown, or far out, has any.
+/// Infinities have no sine; an unknown or very large number has any.
 #[test]
 fn angles_beyond_reach_say_little() {
     for function in [Unary::Cosine, Unary::Sine, Unary::Tan] {

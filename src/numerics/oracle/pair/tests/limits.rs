@@ -1,4 +1,4 @@
-//! Where kernels leave operands to the intervals, and what they claim up to there.
+//! Limits from which kernels leave operands to the intervals, and the errors that they claim up to these limits.
 
 use rug::Float;
 
@@ -11,7 +11,7 @@ use crate::oracle::pair::sub;
 
 const LOW: f64 = power_of_two(-900);
 const HIGH: f64 = power_of_two(900);
-/// Where angles are left to MPFR.
+/// The magnitude from which angles are left to MPFR.
 const FAR: f64 = power_of_two(20);
 
 fn exactly(value: f64) -> Pair {
@@ -107,7 +107,7 @@ fn functions_end_at_their_limits() {
     assert!(log1p(exactly(-1.0), tables).is_irregular() && log1p(exactly(-2.0), tables).is_irregular());
 }
 
-/// Far out they are one but for 2^-110: proven from 40, 80 and 8 on, and said of what is certainly beyond.
+/// Far out the sigmoids are one but for 2^-110: proven from 40, 80 and 8 on, and claimed for operands certainly beyond.
 #[test]
 fn sigmoids_level_off() {
     let tables = &Tables::ready();
@@ -128,7 +128,7 @@ fn sigmoids_level_off() {
     assert!(!is_level(logistic(exactly(-100.0), tables)));
 }
 
-/// What the proofs state of the functions with two ways, on both sides of where they part.
+/// The proven errors of functions with two methods, on both sides of the point at which the method changes.
 #[test]
 fn errors_of_both_ways_are_those_of_the_proofs() {
     let (mut random, tables) = (Random(22), &Tables::ready());
@@ -261,7 +261,7 @@ fn a_quotient_is_not_exact_because_its_remainder_rounds_to_zero() {
     assert!(found > 100, "{found}");
 }
 
-/// What the proof of sums states: the errors, and a share of everything that went into the third part.
+/// The bound of the proof for sums: the errors, and a share of all magnitudes added to the third part.
 #[test]
 fn sums_claim_what_their_proof_states() {
     let mut random = Random(25);

@@ -59,7 +59,7 @@ fn angles_near_multiples_of_the_step_stay_enclosed() {
     }
 }
 
-/// The bounds are worth little if what they allow is far from what is lost: measured, 2^-104 of most results.
+/// A bound far above the error would be worth little. Measured errors are 2^-104 of most results.
 #[test]
 fn little_is_lost_besides_what_is_proven() {
     let (mut random, tables) = (Random(92), &Tables::ready());
