@@ -6,12 +6,12 @@ use crate::ir::{CollectiveAlgorithm, CollectivePlan, Fusion, Phase, Ring, Settin
 use crate::tensor::DType;
 
 use super::ast;
-use super::collective::{beside, dims_of, element_type, joined, slice};
+use super::collective::{beside, dims_of, element_type, join, slice};
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::lowered_value::Value;
+use super::memory_tiles::Tiles;
 use super::settings;
-use super::tiles::Tiles;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -30,7 +30,7 @@ pub struct PlannedCollective {
     pub op_name: Option<String>,
     /// The devices of its groups.
     pub devices: usize,
-    /// What the file says.
+    /// The algorithm as the file has it.
     pub algorithm: CollectiveAlgorithm,
     /// The plan that it is added up by, or the reason why it is added up in the order of its group.
     pub plan: std::result::Result<CollectivePlan, String>,
@@ -182,7 +182,7 @@ pub(super) fn sum(e: &mut Emitter, value: &Value, operand: usize, group: &[usize
     e.lowering.fusions = base + rings;
     let Some(mut pieces) = pieces else { return Ok(None) };
     if count > 1 {
-        let together = joined(e, &pieces, 0)?;
+        let together = join(e, &pieces, 0)?;
         pieces = vec![beside(e, &[together], &mut |e, own| tiles.put_together(e, own[0]))?];
     }
     Ok(pieces.pop())

@@ -49,7 +49,7 @@ impl Tiles {
         Tiles { dims: dims.to_vec(), order, minor, tile }
     }
 
-    /// How many there are.
+    /// The number of tiles.
     pub fn count(&self) -> usize {
         let [rows, columns] = self.in_tiles();
         self.outer() * rows * columns
