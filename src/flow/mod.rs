@@ -6,7 +6,7 @@
 //! [`dot()`] show it.
 
 mod accumulation;
-mod collective;
+mod collective_order;
 mod elision;
 mod finding;
 mod graphviz;
@@ -17,7 +17,7 @@ mod unknown;
 mod uses;
 
 pub use accumulation::Accumulation;
-pub use collective::Collective;
+pub use collective_order::Collective;
 pub use elision::{Effect, Elision, elisions};
 pub use finding::{Finding, FindingKind};
 pub use graphviz::dot;
@@ -126,7 +126,7 @@ pub fn flow(import: &Import, compiled: bool, modes: &[Mode]) -> Flow {
     let counts = counts(&values, &findings, &elisions);
     let modes = modes.iter().map(Mode::to_string).collect();
     let (module, devices) = (program.name.clone(), import.devices);
-    let (unknown, collectives) = (unknown::unknown(import), collective::collectives(import));
+    let (unknown, collectives) = (unknown::unknown(import), collective_order::collectives(import));
     Flow { module, compiled, devices, collectives, unknown, modes, values, groups, findings, elisions, counts }
 }
 

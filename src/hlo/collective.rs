@@ -7,13 +7,13 @@ use super::emit::Emitter;
 use super::error::LowerError;
 use super::lowered_value::Value;
 use super::replica_groups::{groups, pairs};
-use super::{collective_plan, device, manual, ragged_exchange};
+use super::{collective_algorithm, device, manual, ragged_exchange};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// Lowers a collective; `None` for any other operation.
 ///
-/// A reduction adds in the order of the plan that a compiled TPU file has of it (`collective_plan`). Without one it adds in
+/// A reduction adds in the order of the plan that a compiled TPU file has of it (`collective_algorithm`). Without one it adds in
 /// the group's order, one device after the other, each step in the region's type: XLA:CPU does so (FACTS 6.1), and for a TPU's
 /// program before compilation it is a modelling choice.
 pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Option<Value>> {
@@ -110,7 +110,7 @@ pub(super) fn element_type(e: &Emitter, value: &Value) -> Result<DType> {
 
 /// The devices' values of a group, reduced by the region: by the file's plan, or in the group's order.
 fn reduced(e: &mut Emitter, operand: &Value, number: usize, group: &[usize]) -> Result<Value> {
-    if let Some(planned) = collective_plan::sum(e, operand, number, group)? {
+    if let Some(planned) = collective_algorithm::sum(e, operand, number, group)? {
         return Ok(planned);
     }
     let mut members = group.iter().map(|device| operand.on(*device));
@@ -167,7 +167,7 @@ fn dim(e: &Emitter) -> Result<usize> {
     }
 }
 
-pub(super) fn joined(e: &mut Emitter, values: &[Value], dim: usize) -> Result<Value> {
+pub(super) fn join(e: &mut Emitter, values: &[Value], dim: usize) -> Result<Value> {
     if let [one] = values {
         return Ok(one.clone());
     }
@@ -200,7 +200,7 @@ fn all_gather(e: &mut Emitter, operand: &Value, _: usize) -> Result<Vec<Value>> 
     let dim = dim(e)?;
     in_groups(e, operand, |e, group| {
         let members: Vec<Value> = group.iter().map(|device| operand.on(*device)).collect();
-        Ok(vec![joined(e, &members, dim)?; group.len()])
+        Ok(vec![join(e, &members, dim)?; group.len()])
     })
 }
 
@@ -243,7 +243,7 @@ fn all_to_all(e: &mut Emitter, operand: &Value) -> Result<Value> {
             for device in group {
                 parts.push(part(e, &operand.on(*device), dim, number, group.len())?);
             }
-            each.push(joined(e, &parts, dim)?);
+            each.push(join(e, &parts, dim)?);
         }
         Ok(each)
     })?;

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::{self, ComputationId, Double, Fusion, Op, Program, Shape, ShapeError, ValueId, infer};
 
 use super::ast::{self, Module, Operands, Position};
-use super::collective_plan::PlannedCollective;
+use super::collective_algorithm::PlannedCollective;
 use super::device::{self, Devices};
 use super::emit::{Emitter, OPERATIONS};
 use super::error::LowerError;

@@ -7,6 +7,7 @@ use ulpgate::diff;
 use ulpgate::explore::{Settings, enclose};
 use ulpgate::file::safetensors;
 use ulpgate::hlo::{Import, lower, parse};
+use ulpgate::ir::{CollectivePlan, Phase};
 use ulpgate::machine::Mode;
 use ulpgate::rewrite::Freedom;
 use ulpgate::same::{Settings as Same, Verdict, compare};
@@ -308,4 +309,40 @@ fn a_plan_fixes_the_order_of_a_mesh() {
         [points(&nd(YX)), points(&ring), points(&with("{\"emitter\":\"SinglePhaseRingSumEmitter\"}"))],
         [0, 1, 1]
     );
+}
+
+/// The plans that a strategy has on a torus are those of the dumps, for all topologies and sizes of one core a chip.
+#[test]
+fn plans_of_strategies_are_those_of_dumps() {
+    let mut table = csv::Reader::from_path(place("plans.csv")).unwrap();
+    let columns = table.headers().unwrap().clone();
+    let column = |name: &str| columns.iter().position(|column| column == name).unwrap();
+    let names = ["emitter", "strategy", "rings", "dim_sizes", "dim_used", "operation", "devices"];
+    let [emitter, strategy, rings, dim_sizes, dim_used, operation, devices] = names.map(column);
+    let mut seen = std::collections::BTreeMap::new();
+    for row in table.records().map(Result::unwrap) {
+        if &row[emitter] != "RotatedPincerEmitter" || &row[operation] != "psum" || row[strategy].is_empty() {
+            continue;
+        }
+        let devices: usize = row[devices].parse().unwrap();
+        let mut extents: Vec<usize> = row[dim_sizes].split(',').filter_map(|size| size.parse().ok()).collect();
+        if extents.is_empty() {
+            extents.push(devices);
+        }
+        if extents.iter().product::<usize>() != devices {
+            continue;
+        }
+        let plan = CollectivePlan::of(&row[strategy], &extents).unwrap();
+        let list = |of: &dyn Fn(&Phase) -> String| {
+            let color = |color: &Vec<Phase>| format!("{{{}}}", color.iter().map(of).collect::<Vec<_>>().join(" "));
+            plan.colors.iter().map(color).collect::<Vec<_>>().join(",")
+        };
+        assert_eq!(list(&|phase| phase.ring.to_string()), row[rings], "{row:?}");
+        if !row[dim_used].is_empty() {
+            assert_eq!(list(&|phase| phase.dim.unwrap().to_string()), row[dim_used], "{row:?}");
+        }
+        *seen.entry(row[strategy].to_string()).or_insert(0) += 1;
+    }
+    assert_eq!(seen.len(), 3, "{seen:?}");
+    assert!(seen.values().all(|count| *count >= 12), "{seen:?}");
 }

@@ -6,12 +6,12 @@ use crate::ir::{CollectiveAlgorithm, CollectivePlan, Fusion, Phase, Ring, Settin
 use crate::tensor::DType;
 
 use super::ast;
-use super::collective::{beside, dims_of, element_type, joined, slice};
+use super::collective::{beside, dims_of, element_type, join, slice};
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::lowered_value::Value;
+use super::memory_tiles::Tiles;
 use super::settings;
-use super::tiles::Tiles;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -182,7 +182,7 @@ pub(super) fn sum(e: &mut Emitter, value: &Value, operand: usize, group: &[usize
     e.lowering.fusions = base + rings;
     let Some(mut pieces) = pieces else { return Ok(None) };
     if count > 1 {
-        let together = joined(e, &pieces, 0)?;
+        let together = join(e, &pieces, 0)?;
         pieces = vec![beside(e, &[together], &mut |e, own| tiles.put_together(e, own[0]))?];
     }
     Ok(pieces.pop())
