@@ -1,4 +1,5 @@
-//! Settings: what a file asks of an operation that may decide its bits, and that the machine does not follow.
+//! Settings: what a file asks of an operation that may decide its bits, and that the machine does not follow, or, as an accuracy, only
+//! where functions err.
 //!
 //! Nothing is proven over a setting: programs whose settings differ are not the same (`crate::same`), and a difference of
 //! settings is told (`hlo diff`).

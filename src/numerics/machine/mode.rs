@@ -12,7 +12,7 @@ use crate::tensor::DType;
 use super::chip::{CHIPS, Chip, find_chip};
 use super::mxu::{Passes, Unit};
 use super::refinement::{Choices, REFINEMENTS};
-use super::vector::{StepRounding, VectorUnit};
+use super::vector::{Implementation, StepRounding, VectorUnit};
 
 /// A matmul precision: what dots that ask for the default get.
 #[derive(Debug, PartialEq, Eq)]
@@ -231,6 +231,7 @@ impl Mode {
             divide,
             zero_tie,
             eup,
+            implementation: Implementation::Default,
             contracts,
             error: self.choices.exp,
             release: release.with_estimate(self.choices.rsqrt),
