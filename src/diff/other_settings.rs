@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ir::Setting;
+use crate::ir::{Op, Setting, Unary};
+use crate::machine::implementations;
 
 use super::change::{Change, ChangeKind};
 use super::expression::ExpressionId;
@@ -18,6 +19,8 @@ struct Asked<'a> {
     within: Option<&'a str>,
     /// The value's expression; of a region's instruction none.
     expression: Option<ExpressionId>,
+    /// The function whose accuracy may be asked.
+    unary: Option<Unary>,
     setting: &'a Setting,
 }
 
@@ -31,7 +34,7 @@ pub(super) fn find_settings(pair: &Pair) -> Vec<Change> {
         |setting: &Setting| (alike || !setting.is_of_compiler()) && !plan_of_collective::is_told(&told, setting);
     let mut changes = Vec::new();
     let headers = imports.map(|import| import.program.settings.iter().filter(|s| is_compared(s)).collect());
-    changes.extend(change("the module", None, headers));
+    changes.extend(change("the module", None, None, headers));
     let asked = [&pair.before, &pair.after].map(|graph| asked(graph, &is_compared));
     let by_expression = [0, 1].map(|side: usize| {
         let mut sets: BTreeMap<ExpressionId, BTreeSet<&Setting>> = BTreeMap::new();
@@ -55,7 +58,7 @@ pub(super) fn find_settings(pair: &Pair) -> Vec<Change> {
             };
             if told.insert(id) {
                 let sets = [0, 1].map(|side: usize| by_expression[side].get(&id).unwrap_or(&none).clone());
-                changes.extend(change(one.name, one.op_name, sets));
+                changes.extend(change(one.name, one.op_name, one.unary, sets));
             }
         }
     }
@@ -64,7 +67,7 @@ pub(super) fn find_settings(pair: &Pair) -> Vec<Change> {
         for one in left[side].iter().filter(|one| !sets[1 - side].contains(one.setting)) {
             let alone = BTreeSet::from([one.setting]);
             let sets = if side == 0 { [alone, none.clone()] } else { [none.clone(), alone] };
-            changes.extend(change(one.within.unwrap_or(one.name), one.op_name, sets));
+            changes.extend(change(one.within.unwrap_or(one.name), one.op_name, one.unary, sets));
         }
     }
     changes
@@ -86,6 +89,10 @@ fn asked<'a>(graph: &Graph<'a>, is_compared: &dyn Fn(&Setting) -> bool) -> Vec<A
                 op_name: if is_entry { graph.op_name(id) } else { None },
                 within: if is_entry { graph.import.origins[id].within.as_deref() } else { Some(&computation.name) },
                 expression: is_entry.then(|| graph.values[id].expression()),
+                unary: match &instruction.op {
+                    Op::Unary(unary) => Some(*unary),
+                    _ => None,
+                },
                 setting,
             }));
         }
@@ -93,10 +100,19 @@ fn asked<'a>(graph: &Graph<'a>, is_compared: &dyn Fn(&Setting) -> bool) -> Vec<A
     found
 }
 
-/// Settings that one program has and the other has not.
-fn change(name: &str, op_name: Option<&str>, [before, after]: [BTreeSet<&Setting>; 2]) -> Option<Change> {
+/// Settings that one program has and the other has not; of an accuracy, the implementations of the function that TPUs take.
+fn change(
+    name: &str,
+    op_name: Option<&str>,
+    unary: Option<Unary>,
+    [before, after]: [BTreeSet<&Setting>; 2],
+) -> Option<Change> {
+    let in_words = |setting: &Setting| match (setting, unary) {
+        (Setting::Accuracy(accuracy), Some(unary)) => format!("{setting} ({})", implementations(unary, *accuracy)),
+        _ => setting.to_string(),
+    };
     let text = |own: &BTreeSet<&Setting>, other: &BTreeSet<&Setting>| {
-        let alone: Vec<String> = own.difference(other).map(|setting| setting.to_string()).collect();
+        let alone: Vec<String> = own.difference(other).map(|setting| in_words(setting)).collect();
         match alone.is_empty() {
             true => {
                 let names: BTreeSet<&str> = other.difference(own).map(|setting| setting.name()).collect();

@@ -1,9 +1,11 @@
 //! What `bound` must find and what it must let pass, case by case: results that conform to the mode are never findings,
 //! and wrong ones are, as far as the bound is tight.
 
+use std::sync::Arc;
+
 use super::bench::Bench;
 use ulpgate::check::{Judgement, Outcome};
-use ulpgate::ir::{Binary, Builder, Op, Precision, Program, ShapeError, Unary, ValueId};
+use ulpgate::ir::{Binary, Builder, Op, Precision, Program, ResultAccuracy, Setting, ShapeError, Unary, ValueId};
 use ulpgate::machine::Mode;
 use ulpgate::num;
 use ulpgate::tensor::{DType, Data, Tensor};
@@ -268,7 +270,7 @@ fn what_flushing_takes_is_the_operand() {
     assert_eq!(of(&product, "v5e/default/off", &ones, &[0.0]).outcome, Outcome::Finding);
 }
 
-/// Functions and quotients that use up the published bounds come near them, and no mode without them may.
+/// Functions and quotients that use up their bounds come near them, and no mode without them may.
 #[test]
 fn published_errors_are_allowed_where_the_mode_has_them() {
     let mut next = numbers(7);
@@ -283,7 +285,33 @@ fn published_errors_are_allowed_where_the_mode_has_them() {
             assert!(conforms(program, &worst, arguments) > 0.4, "{chip}");
             let result = Bench { program, mode: mode(&worst), arguments }.run();
             let judged = Bench { program, mode: mode(&format!("{chip}/default/off")), arguments }.judge(&result);
-            assert_eq!(judged.outcome, Outcome::Finding, "{chip}");
+            // A reciprocal within a unit in the last place is half a unit from one that is correctly rounded.
+            let may_be_inside = chip == "v4" && arguments.len() == 2;
+            assert!(judged.outcome == Outcome::Finding || may_be_inside, "{chip}");
+        }
+    }
+}
+
+/// A function of which the highest accuracy is asked is bound by the implementation that the compiler takes for it.
+#[test]
+fn the_highest_accuracy_has_a_bound_of_its_own() {
+    let mut next = numbers(8);
+    let arguments = [tensor(DType::F32, &[200], &(0..200).map(|_| next() + 0.5).collect::<Vec<f64>>())];
+    let exponential = program(&[(DType::F32, &[200])], |b, p| b.unary(Unary::Exponential, p[0]));
+    let mut highest = exponential.clone();
+    let entry = highest.entry;
+    for instruction in &mut highest.computations[entry].instructions {
+        if matches!(instruction.op, Op::Unary(_)) {
+            instruction.settings = Some(Arc::new([Setting::Accuracy(ResultAccuracy::Highest)]));
+        }
+    }
+    for chip in ["v4", "v5e", "v6e"] {
+        for errors in ["worst", "seeded"] {
+            let text = format!("{chip}/default/off+exp={errors}");
+            conforms(&highest, &text, &arguments);
+            let result = Bench { program: &exponential, mode: mode(&text), arguments: &arguments }.run();
+            let judged = Bench { program: &highest, mode: mode(&text), arguments: &arguments }.judge(&result);
+            assert_eq!(judged.outcome, Outcome::Finding, "{text}");
         }
     }
 }

@@ -33,7 +33,7 @@ fn program(dtype: DType, count: usize, operation: &str) -> Program {
     lower(&parse(&text).unwrap()).unwrap_or_else(|error| panic!("{error}\n{text}")).program
 }
 
-/// Chips that flush, each with its functions as they are and at the end of their published errors.
+/// Chips that flush, each with its functions as they are and at the end of their bounds.
 fn modes() -> Vec<Mode> {
     let flushing = CHIPS.iter().filter(|chip| chip.flush);
     let texts = flushing.flat_map(|chip| {

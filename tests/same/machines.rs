@@ -10,12 +10,15 @@ use ulpgate::tensor::{DType, Tensor};
 use crate::{Random, differ, fill};
 
 const TYPES: [DType; 5] = [DType::F32, DType::BF16, DType::F16, DType::F8E4M3FN, DType::F64];
-const REFINEMENTS: [&str; 9] = [
+const REFINEMENTS: [&str; 12] = [
     "v5e/high/as-compiled",
     "v5e/highest/as-compiled",
     "v5e/default/as-compiled+acc=tiled",
     "v5e/default/as-compiled+narrow=bf16",
     "v5e/default/as-compiled+exp=worst",
+    "v4/default/as-compiled+exp=worst",
+    "v4/default/as-compiled+exp=seeded",
+    "v6e/default/as-compiled+exp=seeded",
     "v5e/default/as-compiled+reduce=chain",
     "xla-cpu/default/as-compiled+rsqrt=intel",
     "xla-cpu/default/as-compiled+scan=sequential",

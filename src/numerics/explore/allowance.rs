@@ -168,7 +168,7 @@ impl Maker<'_> {
                 }
             }
             Op::Compare { .. } | Op::Clamp => exact(floor),
-            Op::Unary(unary) if gives_floats => self.unary(*unary, own.unwrap_or(DType::F32), floor),
+            Op::Unary(unary) if gives_floats => self.unary(*unary, instruction, own.unwrap_or(DType::F32), floor),
             Op::Binary(Binary::Multiply)
                 if own == Some(DType::F32) && self.contracts && self.analysis.terms_of_sums()[id] =>
             {
@@ -209,7 +209,8 @@ impl Maker<'_> {
         if formats.is_empty() { Latitude::Exact { floor: 0.0 } } else { rounded(0.0, formats) }
     }
 
-    fn unary(&self, unary: Unary, dtype: DType, floor: f64) -> Latitude {
+    fn unary(&self, unary: Unary, instruction: &Instruction, dtype: DType, floor: f64) -> Latitude {
+        let unit = self.unit.asked(unary, instruction.accuracy());
         match unary {
             Unary::Abs
             | Unary::Negate
@@ -218,13 +219,12 @@ impl Maker<'_> {
             | Unary::RoundNearestAfz
             | Unary::RoundNearestEven
             | Unary::Sign => Latitude::Exact { floor },
-            _ => match self.unit.function(unary, dtype) {
+            _ => match unit.function(unary, dtype) {
                 Some([relative, absolute]) => {
                     // A small operand is its own tanh and expm1, which nobody flushes on XLA:CPU.
                     let flushes = floor > 0.0 && !matches!(unary, Unary::Tanh | Unary::ExponentialMinusOne);
-                    let floor = if unary == Unary::Exponential { self.unit.exponential(dtype).floor } else { floor };
                     Latitude::Rounded(Rounding {
-                        floor,
+                        floor: unit.function_floor(unary, dtype).max(floor),
                         flushes,
                         relative,
                         absolute,

@@ -7,7 +7,7 @@ use crate::tensor::{DType, Data, Tensor};
 use super::double::Double;
 use super::library_function::LibraryFunction;
 use super::op::{ComputationId, Op};
-use super::setting::Setting;
+use super::setting::{ResultAccuracy, Setting};
 use super::tiling::Tiling;
 
 /// Position of an instruction in its computation; operands always lie before their user.
@@ -190,6 +190,14 @@ impl Instruction {
         let name = name.into();
         let (fusion, tiling, library, minor, settings) = (None, None, None, None, None);
         Instruction { name, op, operands, shape, fusion, tiling, on_matrix_unit: false, library, minor, settings }
+    }
+
+    /// The accuracy that is asked of it, where it is a function of one operand; `None` for the default.
+    pub fn accuracy(&self) -> Option<ResultAccuracy> {
+        self.settings.as_deref().unwrap_or_default().iter().find_map(|setting| match setting {
+            Setting::Accuracy(accuracy) => Some(*accuracy),
+            _ => None,
+        })
     }
 }
 

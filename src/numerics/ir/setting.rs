@@ -1,4 +1,5 @@
-//! Settings: attributes of an operation in a file that may decide its bits, and that the machine does not follow.
+//! Settings: attributes of an operation in a file that may decide its bits, and that the machine does not follow, or, as an accuracy,
+//! only where functions err.
 //!
 //! Nothing is proven over a setting: programs whose settings differ are not the same (`crate::same`), and `hlo diff`
 //! reports a difference of settings.

@@ -16,7 +16,7 @@ use super::vector::StepRounding;
 pub fn compute_alike(a: &Mode, b: &Mode, program: &Program) -> bool {
     let narrow = |mode: &Mode| mode.choices.narrow;
     let others = |mode: &Mode| Choices { narrow: StepRounding::F32, ..mode.choices };
-    // Published error bounds matter only where functions err within them.
+    // Error bounds matter only where functions err within them.
     let bounded = a.choices.exp.perturbs() || b.choices.exp.perturbs();
     hardware(a.chip) == hardware(b.chip)
         && (!bounded || a.chip.eup == b.chip.eup)

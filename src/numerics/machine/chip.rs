@@ -146,9 +146,9 @@ static V6E: Chip = Chip {
 static TPU7X: Chip = Chip {
     name: "tpu7x",
     doc: "TPU 7x: 256 x 256 MXU; subtract, exponential and divide are native in bf16 (FACTS 9). Orders are modelling \
-          choices.",
+          choices, and so are the error bounds of its functions, v6e's: the compiler states none (FACTS 3.3).",
     mxu_block: 256,
-    eup: Eup::V6,
+    eup: Eup::V7,
     divide: Divide::Exact,
     native: &[Native::Binary(Binary::Subtract), Native::Unary(Unary::Exponential), Native::Binary(Binary::Divide)],
     ..TPU

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use crate::analysis::{self, Inner, World};
 use crate::ir::{
-    Binary, Compare, CompareOrder, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Program, Shape,
-    TRIP_BOUND, Unary, ValueId,
+    Binary, Compare, CompareOrder, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Precision, Program,
+    ResultAccuracy, Shape, TRIP_BOUND, Unary, ValueId,
 };
 use crate::tensor::{DType, Tensor};
 
@@ -184,9 +184,9 @@ impl<'p> Machine<'p> {
                 vector::library_exponential(&mut values, self.unit.flush);
                 Value::float(dtype, values)
             }
-            Op::Unary(unary) => {
-                folded::unary(*unary, one(operands), habits.constants(self.unit.contracts), |v| self.unary(*unary, v))
-            }
+            Op::Unary(unary) => folded::unary(*unary, one(operands), habits.constants(self.unit.contracts), |v| {
+                self.unary(*unary, instruction.accuracy(), v)
+            }),
             Op::Binary(binary) => {
                 let commutes = matches!(binary, Binary::Add | Binary::Multiply) && habits.is_plain();
                 Operand::put_broadcast_last(&mut operands, commutes);
@@ -303,8 +303,8 @@ impl<'p> Machine<'p> {
         })
     }
 
-    /// An elementwise operation of one operand.
-    pub fn unary(&self, unary: Unary, operand: Value) -> Value {
+    /// An elementwise operation of one operand, of which an accuracy may be asked.
+    pub fn unary(&self, unary: Unary, accuracy: Option<ResultAccuracy>, operand: Value) -> Value {
         match operand {
             Value::Float(_, values) if unary == Unary::IsFinite => {
                 Value::pred(values.iter().map(|v| v.is_finite()).collect())
@@ -314,7 +314,7 @@ impl<'p> Machine<'p> {
             }
             Value::Float(dtype, values) => {
                 let mut values = values.into_vec();
-                vector::unary(unary, dtype, &mut values, &self.unit);
+                vector::unary(unary, dtype, &mut values, &self.unit.asked(unary, accuracy));
                 Value::float(dtype, values)
             }
             Value::Double(values) => {

@@ -30,7 +30,7 @@ pub fn value(
     let mut operands: Vec<Value> = operands.drain(..).map(|operand| operand.into_whole(count)).collect();
     let Some(Inner::Sum(first)) = inner else {
         let parts = operands.into_iter().flat_map(Value::into_parts);
-        return Some(Value::Tuple(parts.map(|products| machine.unary(Unary::Negate, products)).collect()));
+        return Some(Value::Tuple(parts.map(|products| machine.unary(Unary::Negate, None, products)).collect()));
     };
     let first = operands.swap_remove(first).into_parts();
     if let ([product], false) = (&first[..], sums_as_compiled(machine.mode)) {

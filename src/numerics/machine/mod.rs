@@ -6,6 +6,7 @@
 //! `region`. What results may err by is said beside the code that computes them (`promise`, `sum`), for those who
 //! bound it.
 
+mod accuracy;
 mod alike;
 mod arrange;
 mod block_order;
@@ -54,6 +55,7 @@ pub mod vector;
 mod walk;
 mod weighted;
 
+pub use accuracy::implementations;
 pub use alike::compute_alike;
 pub use chip::{CHIPS, Chip, find_chip};
 pub(crate) use divisor::divisor_of;

@@ -12,7 +12,7 @@ use crate::tensor::DType;
 use super::chip::{CHIPS, Chip, find_chip};
 use super::mxu::{Passes, Unit};
 use super::refinement::{Choices, REFINEMENTS};
-use super::vector::{StepRounding, VectorUnit};
+use super::vector::{Implementation, StepRounding, VectorUnit};
 
 /// A matmul precision: what dots that ask for the default get.
 #[derive(Debug, PartialEq, Eq)]
@@ -206,7 +206,16 @@ impl Mode {
     /// The vector unit as this mode has it.
     pub fn vector_unit(&self) -> VectorUnit {
         let Chip { flush, divide, zero_tie, eup, contracts, .. } = *self.chip;
-        VectorUnit { flush, divide, zero_tie, eup, contracts, error: self.choices.exp, estimate: self.choices.rsqrt }
+        VectorUnit {
+            flush,
+            divide,
+            zero_tie,
+            eup,
+            implementation: Implementation::Default,
+            contracts,
+            error: self.choices.exp,
+            estimate: self.choices.rsqrt,
+        }
     }
 
     /// [`Mode::matrix_unit`] for a matmul that a compiled file cuts up.

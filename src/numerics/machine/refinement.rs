@@ -96,7 +96,7 @@ pub static REFINEMENTS: &[RefinementRow] = &[
     row!(
         exp,
         ErrorModel,
-        "Error of exp, log, tanh, logistic and division: none, within the chip's published bounds (FACTS 3.3), or XLA:CPU's own."
+        "Error of functions, powers and division: none, within the bounds that the TPU compiler states (FACTS 3.3), or XLA:CPU's own."
     ),
     row!(rsqrt, Estimate, "Whose estimate XLA:CPU's rsqrt refines: last bits differ between processors (FACTS 3.5)."),
     row!(reduce, SumOrder, "Order of a sum on the vector unit (FACTS 3.2, 3.11)."),

@@ -1,13 +1,13 @@
 //! Regions of scalars that are none of the known reducers or comparators: interpreted, one application at a time.
 
-use crate::ir::{Binary, Class, Compare, CompareOrder, Computation, ComputationId, Op, Program, Unary};
+use crate::ir::{Binary, Class, Compare, CompareOrder, Computation, ComputationId, Op, Program, ResultAccuracy, Unary};
 use crate::tensor::DType;
 
 use super::eval_error::{EvalError, refuse};
 use super::evaluate::Machine;
 use super::integer;
 use super::value::Value;
-use super::vector;
+use super::vector::{self, Side, VectorUnit};
 
 /// One element.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,7 @@ pub(super) struct Template<'p> {
 
 struct Step<'p> {
     op: &'p Op,
+    accuracy: Option<ResultAccuracy>,
     operands: Vec<usize>,
     slot: usize,
 }
@@ -87,7 +88,7 @@ impl<'p> Template<'p> {
                 (op, Class::Elementwise | Class::Converts) => {
                     let operands = instruction.operands.iter().map(|o| slots[*o][0]).collect();
                     let slot = self.slot(instruction.shape.element_type());
-                    self.steps.push(Step { op, operands, slot });
+                    self.steps.push(Step { op, accuracy: instruction.accuracy(), operands, slot });
                     vec![slot]
                 }
                 (_, Class::Source | Class::Moves | Class::Combines | Class::Ranks | Class::Lists | Class::Calls) => {
@@ -151,7 +152,7 @@ impl<'a> Region<'a> {
             (op, _) => {
                 let value = |which: usize| Value::of_scalar(dtypes[step.operands[which]], operand(which));
                 let result = match op {
-                    Op::Unary(unary) => self.machine.unary(*unary, value(0)),
+                    Op::Unary(unary) => self.machine.unary(*unary, step.accuracy, value(0)),
                     Op::Binary(binary) => {
                         let (a, b) = (value(0), value(1));
                         Value::double(vector::binary_f64(*binary, a.f64s(), b.f64s(), &self.machine.unit))
@@ -171,8 +172,14 @@ impl<'a> Region<'a> {
 
     fn binary(&self, binary: Binary, dtype: DType, a: f32, b: Scalar) -> Scalar {
         let Scalar::Float(b) = b else { unreachable!("shape checking gives operands of one type, not {a} and {b:?}") };
-        let mut result = [vector::binary_scalar(binary, a, b, &self.machine.unit)];
-        vector::round_to(dtype, &mut result);
+        let unit = &self.machine.unit;
+        let mut result = [a];
+        if unit.perturbs() {
+            vector::binary(binary, dtype, &mut result, Side::whole(&[b]), unit);
+        } else {
+            result = [vector::binary_scalar(binary, a, b, unit)];
+            vector::round_to(dtype, &mut result);
+        }
         Scalar::Float(result[0])
     }
 

@@ -18,7 +18,16 @@ fn with(more: &str) -> String {
 #[test]
 fn an_attribute_that_nothing_follows_is_told() {
     for (more, line) in [
-        (", result_accuracy={mode=highest}", "y: no result_accuracy -> result_accuracy={mode=highest}"),
+        (
+            ", result_accuracy={mode=highest}",
+            "y: no result_accuracy -> result_accuracy={mode=highest} (the more accurate implementation on v2, v3, v4, v5e, v5p, v6e, \
+             the only one on tpu7x)",
+        ),
+        (
+            ", result_accuracy={tolerance={atol=1e-30, rtol=1e-5, ulps=0}}",
+            "y: no result_accuracy -> result_accuracy={tolerance={atol=0.000000000000000000000000000001, rtol=0.00001, ulps=0}} (the \
+             default implementation on v6e, the more accurate implementation on v2, v3, v4, v5e, v5p, the only one on tpu7x)",
+        ),
         (", colour=red", "y: no colour -> colour=red"),
         (", backend_config={\"k\":1}", "y: no backend_config.k -> backend_config.k=1"),
     ] {
@@ -49,8 +58,29 @@ fn a_compilers_own_is_compared_with_a_compilers_own() {
     assert_eq!(of_texts(&compiled(EXPONENTIAL), &compiled(&plan)).changes.len(), 1);
 }
 
+/// A function of another accuracy errs otherwise where functions err, and that is no error of this program.
+#[test]
+fn an_accuracy_shows_in_results_where_functions_err() {
+    let highest = with(", result_accuracy={mode=highest}");
+    for (errors, code, line) in [
+        ("seeded", 1, "result 0 f32[4]: "),
+        ("worst", 1, "result 0 f32[4]: "),
+        ("cr", 1, "equal, bit for bit: the machine follows no attribute that changed"),
+    ] {
+        let mode = format!("v5e/default/as-compiled+exp={errors}");
+        let (exit, out, error) = on_input_in(EXPONENTIAL, &highest, &ordinary(), &["--mode", &mode]);
+        assert_eq!(exit, Some(code), "{errors}: {out}{error}");
+        assert!(out.contains(line) && !error.contains("error of ulpgate"), "{errors}: {out}{error}");
+    }
+}
+
 /// The output of `hlo diff` for two texts on an input f32[4], and its exit code.
 fn on_input(one: &str, other: &str, inputs: &[Vec<u32>]) -> (Option<i32>, String, String) {
+    on_input_in(one, other, inputs, &[])
+}
+
+/// [`on_input`] with more arguments.
+fn on_input_in(one: &str, other: &str, inputs: &[Vec<u32>], more: &[&str]) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("one.hlo"), one).unwrap();
@@ -63,7 +93,7 @@ fn on_input(one: &str, other: &str, inputs: &[Vec<u32>]) -> (Option<i32>, String
     safetensors::write(&path("in.safetensors"), &tensors).unwrap();
     let text = |path: &Path| path.to_str().unwrap().to_string();
     let [one, other, inputs] = ["one.hlo", "other.hlo", "in.safetensors"].map(|name| text(&path(name)));
-    printed(&ulpgate(&[&one, &other, "--inputs", &inputs]))
+    printed(&ulpgate(&[&[&one[..], &other, "--inputs", &inputs], more].concat()))
 }
 
 fn ordinary() -> Vec<Vec<u32>> {

@@ -152,7 +152,10 @@ impl<'a> Forward<'a> {
             }
             (Op::Unary(Unary::Negate), [_]) => each(&|e| Element { v: -e.v, ..e }),
             (Op::Unary(Unary::Abs), [_]) => each(&|e| Element { v: e.v.abs(), ..e }),
-            (Op::Unary(Unary::Exponential), [_]) => each(&|e| elementwise::exponential(e, dtype, &self.unit)),
+            (Op::Unary(Unary::Exponential), [_]) => {
+                let unit = self.unit.asked(Unary::Exponential, instruction.accuracy());
+                each(&|e| elementwise::exponential(e, dtype, &unit))
+            }
             (Op::Binary(binary), [x, y]) => {
                 let divisor = divisor_of(self.program.entry(), instruction);
                 let pair =

@@ -129,7 +129,7 @@ impl<'u> Operation<'u> {
                 perturbed: perturbs.then_some((unit.error, unit.eup)),
             },
             Binary::Maximum | Binary::Minimum => BinaryChoice::Extreme(unit.zero_tie),
-            Binary::Atan2 | Binary::Power => BinaryChoice::Function(unit.error),
+            Binary::Atan2 | Binary::Power => BinaryChoice::Function(unit.error, perturbs.then_some(unit.eup)),
             _ => BinaryChoice::Plain,
         };
         let mixer = Key::Binary { binary: name, dtype: computed_in, flush: unit.flush, choice }.mixer();

@@ -85,7 +85,7 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
             })
         }
         Op::Unary(unary) => {
-            let unit = &tracer.machine.unit;
+            let unit = &tracer.machine.unit.asked(*unary, instruction.accuracy());
             let in_library = tracer.machine.library_computes(instruction) && *unary == Unary::Exponential;
             let function = |source: FunctionSource| Function::new(*unary, from, to, unit, source);
             let own = function(if in_library { FunctionSource::Library } else { FunctionSource::Unit });
@@ -167,7 +167,7 @@ struct Function {
 impl Function {
     fn new(unary: Unary, from: DType, to: DType, unit: &VectorUnit, source: FunctionSource) -> Function {
         let float = from.is_float();
-        let eup = unit.error.perturbs().then_some(unit.eup);
+        let errs = unit.error.perturbs().then_some((unit.eup, unit.implementation));
         // Floats up to f32 are computed in f32; what rounds the result comes behind.
         let dtype = if float && from != DType::F64 { DType::F32 } else { from };
         let of_xla_cpu = |unary| match unary {
@@ -177,7 +177,7 @@ impl Function {
         };
         let way = if unit.error == ErrorModel::XlaCpu { of_xla_cpu(unary) } else { None };
         let (flush, error) = (unit.flush, unit.error);
-        let key = Key::Function(key::Function { unary, dtype, flush, error, eup, source, way });
+        let key = Key::Function(key::Function { unary, dtype, flush, error, errs, source, way });
         let keeps_subnormals = match unary {
             Unary::Abs | Unary::Negate | Unary::Tanh | Unary::ExponentialMinusOne => true,
             Unary::Cbrt | Unary::Sine | Unary::Tan => true,

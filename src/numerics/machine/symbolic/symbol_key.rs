@@ -12,7 +12,7 @@ use super::super::chip::Ties;
 use super::super::mxu::{Passes, Unit};
 use super::super::select::{Binning, Fault};
 use super::super::sum::RowPlan;
-use super::super::vector::{ErrorModel, Estimate, Eup, SumOrder, ZeroTie};
+use super::super::vector::{ErrorModel, Estimate, Eup, Implementation, SumOrder, ZeroTie};
 use super::symbol::Mixer;
 
 /// The input of a fingerprint. Types are those that are computed in: f32 stands for every float that it holds.
@@ -104,8 +104,8 @@ pub struct Function {
     pub dtype: DType,
     pub flush: bool,
     pub error: ErrorModel,
-    /// The generation whose bounds the model uses up, where it does.
-    pub eup: Option<Eup>,
+    /// The generation and the implementation whose error it has, where it errs.
+    pub errs: Option<(Eup, Implementation)>,
     pub source: FunctionSource,
     /// The choice that XLA:CPU's function leaves to the processor or the type.
     pub way: Option<OwnWay>,
@@ -140,8 +140,8 @@ pub enum BinaryChoice {
     Quotient { by_reciprocal: bool, perturbed: Option<(ErrorModel, Eup)> },
     /// Of a maximum or minimum, which zero wins.
     Extreme(ZeroTie),
-    /// Of a function of two operands, how it errs.
-    Function(ErrorModel),
+    /// Of a function of two operands, how it errs, and on which generation.
+    Function(ErrorModel, Option<Eup>),
 }
 
 /// The sum of a dot's products, but for the parts that differ from place to place.

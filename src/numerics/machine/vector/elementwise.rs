@@ -8,7 +8,7 @@ use crate::num::flush_f32;
 use crate::tensor::DType;
 
 use super::arrays::{Side, combine, in_chunks, zip};
-use super::error_model::ErrorModel;
+use super::error_model::{Erring, ErrorModel, Eup};
 use super::rounded_function;
 use super::simd::{self, Work};
 use super::{Divide, VectorUnit, ZeroTie, fdlibm, glibc_power, half, round_to, xla};
@@ -88,15 +88,32 @@ fn transcendental(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
     if !unit.perturbs() {
         return rounded_function::apply(unary, values);
     }
+    if unary == Unary::Logistic {
+        return values.iter_mut().for_each(|v| *v = logistic(*v, unit));
+    }
     let arguments = values.to_vec();
     rounded_function::apply(unary, values);
-    let bound = unit.eup.bound(unary);
-    values.iter_mut().zip(arguments).for_each(|(v, x)| *v = unit.error.perturb(unary, x, *v, bound));
+    let erring = unit.erring(unary);
+    values.iter_mut().zip(arguments).for_each(|(v, x)| *v = erring.of(x, *v));
+}
+
+/// `1 / (1 + e^-x)`, as TPU compilers expand it, with the errors of its parts.
+fn logistic(x: f32, unit: &VectorUnit) -> f32 {
+    let mut power = [-x];
+    unary_f32(Unary::Exponential, &mut power, unit);
+    let sum = binary_scalar(Binary::Add, 1.0, power[0], unit);
+    perturb_quotient(1.0, sum, unit).min(1.0)
 }
 
 /// [`unary`] for f64, correctly rounded (logistic within 2 ulp).
 pub fn unary_f64(unary: Unary, values: &mut [f64], unit: &VectorUnit) {
-    let function: fn(f64) -> f64 = match unary {
+    let function = function_of_f64(unary);
+    values.iter_mut().for_each(|v| *v = flush(function(*v), unit));
+}
+
+/// The function that [`unary_f64`] applies.
+pub(super) fn function_of_f64(unary: Unary) -> fn(f64) -> f64 {
+    match unary {
         Unary::Abs => f64::abs,
         Unary::Negate => |v| -v,
         Unary::Ceil => f64::ceil,
@@ -121,18 +138,24 @@ pub fn unary_f64(unary: Unary, values: &mut [f64], unit: &VectorUnit) {
         Unary::CountLeadingZeros | Unary::Not | Unary::PopulationCount => {
             unreachable!("shape checking gives integers to {}", unary.name())
         }
-    };
-    values.iter_mut().for_each(|v| *v = flush(function(*v), unit));
+    }
 }
 
 /// Applies an operation in f32: one rounding, with subnormals flushed where the unit does so; then rounds to `dtype`. The
-/// left operand becomes the result. Where the unit's error model says so, quotients of f32 are perturbed within the
-/// published bound; those of narrower types are exact before their rounding, or nearly so (FACTS 3.3).
+/// left operand becomes the result. Where the unit's error model says so, quotients of f32 err within their bound; those of
+/// narrower types are exact before their rounding, or nearly so; and powers err as the logarithm and the exponential do that they
+/// are made of (FACTS 3.3).
 pub fn binary(binary: Binary, dtype: DType, values: &mut [f32], other: Side<f32>, unit: &VectorUnit) {
-    let perturbs = binary == Binary::Divide && unit.perturbs_quotients(dtype);
+    let divides = binary == Binary::Divide && unit.perturbs_quotients(dtype);
+    let powers = (binary == Binary::Power && unit.perturbs())
+        .then(|| [Unary::Log, Unary::Exponential].map(|unary| unit.erring(unary)));
     in_chunks(values, |at, chunk| {
-        if perturbs {
+        if divides {
             return combine(at, chunk, other, |a, b| perturb_quotient(a, b, unit));
+        }
+        if let Some([log, exponential]) = &powers {
+            combine(at, chunk, other, |a, b| perturb_power(a, b, log, exponential, unit));
+            return round_to(dtype, chunk);
         }
         simd::widest(Chunk { binary, at, values: chunk, other, unit });
         round_to(dtype, chunk);
@@ -201,8 +224,27 @@ fn perturb_quotient(a: f32, b: f32, unit: &VectorUnit) -> f32 {
     if plain == 0.0 || !plain.is_finite() {
         return plain;
     }
-    let off = unit.error.perturb_quotient(a, b, unit.eup);
+    // Of v5 a bound of the whole quotient is published and nothing printed: its worst is a quotient at that bound.
+    let by_reciprocal = unit.divide == Divide::ByReciprocal && (unit.eup, unit.error) != (Eup::V5, ErrorModel::Worst);
+    let off = if by_reciprocal { a * unit.error.reciprocal(b) } else { unit.error.quotient(a, b, unit.eup) };
     if unit.flush { flush_f32(off) } else { off }
+}
+
+/// `x^y` as a TPU computes it, `e^(y ln |x|)`, with the errors of both functions; the result's sign, its zeros, infinities and NaNs
+/// and the results of operands that are special are a power's own.
+fn perturb_power(x: f32, y: f32, log: &Erring, exponential: &Erring, unit: &VectorUnit) -> f32 {
+    let plain = binary_scalar(Binary::Power, x, y, unit);
+    if plain == 0.0 || !plain.is_finite() || x.abs() == 1.0 || y == 0.0 {
+        return plain;
+    }
+    let of = |erring: &Erring, x: f32, unary: Unary| {
+        let mut rounded = [x];
+        rounded_function::apply(unary, &mut rounded);
+        erring.of(x, rounded[0])
+    };
+    let exponent = binary_scalar(Binary::Multiply, y, of(log, x.abs(), Unary::Log), unit);
+    let power = of(exponential, exponent, Unary::Exponential);
+    (if unit.flush { flush_f32(power) } else { power }).copysign(plain)
 }
 
 /// [`binary`] of two numbers, unrounded.

@@ -1,7 +1,8 @@
 //! The vector unit: elementwise operations, sums and running sums, in f32 (or f64 for f64 values).
 //!
 //! [`VectorUnit`] holds what modes differ in. Functions are correctly rounded (`elementwise`, `rounded_function`), as
-//! XLA:CPU has them (`xla`, `half`, `glibc`, `library`; `release` says which release of it), or off within published bounds (`error_model`); sums have an order
+//! XLA:CPU has them (`xla`, `half`, `glibc`, `library`; `release` says which release of it), or off within their bounds (`error_model`): those that the TPU compiler states (`stated`), used up or
+//! not (`seeded`); sums have an order
 //! (`sum_order`), whose additions are rounded (`step`); `rounding` narrows results, and `promise` says what they may err by.
 
 mod arrays;
@@ -16,7 +17,9 @@ mod promise;
 mod rounded_function;
 mod rounding;
 mod rsqrt_estimate;
+mod seeded;
 mod simd;
+mod stated;
 mod step;
 mod sum_order;
 mod xla;
@@ -31,6 +34,8 @@ pub(crate) use rounding::reduced_format;
 pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
 pub use rsqrt_estimate::Estimate;
 pub(super) use simd::prefetch;
+pub use stated::Implementation;
+pub(super) use stated::{chosen, has_two};
 pub use step::StepRounding;
 pub use sum_order::{ScanOrder, SumOrder};
 pub(super) use sum_order::{TREE, Weighted, column_sums, running_sums, sum, sums};
@@ -45,8 +50,10 @@ pub struct VectorUnit {
     pub divide: Divide,
     /// Which zero maximum and minimum return between -0 and +0.
     pub zero_tie: ZeroTie,
-    /// The generation whose published error bounds hold.
+    /// The generation whose error bounds hold.
     pub eup: Eup,
+    /// The implementation of functions that have two ([`VectorUnit::asked`]).
+    pub implementation: Implementation,
     /// Whether an f32 product is added before it is rounded, where both stand in one fusion.
     pub contracts: bool,
     /// How functions and quotients err.

@@ -1,11 +1,13 @@
 //! What the vector unit promises of its results. It stands beside the code that computes them and reads the same
 //! settings, so that a bound made of it follows the unit.
 
-use crate::ir::Unary;
+use crate::ir::{ResultAccuracy, Unary};
 use crate::num::F32;
 use crate::tensor::DType;
 
 use super::elementwise::RECIPROCAL_FLOOR;
+use super::error_model::Erring;
+use super::stated::{ErrorBound, Tolerance, chosen};
 use super::{Divide, ErrorModel, Eup, Spread, VectorUnit};
 
 /// What a function's result may be off by before it is rounded.
@@ -42,12 +44,27 @@ impl VectorUnit {
         }
     }
 
-    /// Whether functions use up their published error bounds.
+    /// This unit as it computes a function of which an accuracy is asked.
+    pub fn asked(&self, unary: Unary, accuracy: Option<ResultAccuracy>) -> VectorUnit {
+        VectorUnit { implementation: chosen(self.eup, unary, accuracy), ..*self }
+    }
+
+    /// A function as this unit computes it, where it errs.
+    pub(super) fn erring(&self, unary: Unary) -> Erring {
+        Erring::new(self.error, self.eup, unary, self.implementation)
+    }
+
+    /// The bound of a function where it errs.
+    fn bound(&self, unary: Unary) -> ErrorBound {
+        self.eup.bound(unary, self.implementation)
+    }
+
+    /// Whether functions err within their bounds.
     pub fn perturbs(&self) -> bool {
         self.error.perturbs() && self.eup != Eup::Exact
     }
 
-    /// Whether quotients of this type use up the published bound.
+    /// Whether quotients of this type err within their bound.
     pub fn perturbs_quotients(&self, dtype: DType) -> bool {
         dtype == DType::F32 && self.perturbs()
     }
@@ -62,7 +79,10 @@ impl VectorUnit {
             // Measured over all arguments with a normal result: 2.76 eps just below overflow, 1 eps elsewhere. Results
             // below the normal ones are zeros on any chip.
             ErrorModel::XlaCpu => FunctionPromise { relative: 3.0 * f64::from(f32::EPSILON), floor: F32.min_normal() },
-            _ if self.perturbs() => FunctionPromise { relative: self.eup.bound(Unary::Exponential).relative, floor },
+            _ if self.perturbs() => {
+                let bound = self.bound(Unary::Exponential);
+                FunctionPromise { relative: bound.least_at(1.0).relative, floor: floor.max(bound.floor) }
+            }
             _ => FunctionPromise { relative: 0.0, floor },
         }
     }
@@ -79,18 +99,26 @@ impl VectorUnit {
                 _ => None,
             },
             _ if self.perturbs() => {
-                let bound = self.eup.bound(unary);
-                Some([bound.relative, bound.absolute])
+                // Logarithms are the functions whose results are of any size and whose bounds are absolute.
+                let size = if matches!(unary, Unary::Log | Unary::LogPlusOne) { 8.0 } else { 1.0 };
+                let Tolerance { absolute, relative } = self.bound(unary).least_at(size);
+                Some([relative, absolute])
             }
             _ => Some([0.0; 2]),
         }
     }
 
+    /// The magnitude below which results of a function of this type may be zeros.
+    pub fn function_floor(&self, unary: Unary, dtype: DType) -> f64 {
+        let floor = if unary == Unary::Exponential { self.exponential(dtype).floor } else { self.floor(dtype) };
+        if self.perturbs() && dtype != DType::F64 { floor.max(self.bound(unary).floor) } else { floor }
+    }
+
     /// How far a division of this type may put a quotient of this magnitude from the correctly rounded one, where it
-    /// uses up the published bound.
+    /// errs within its bound.
     pub fn published_quotient(&self, dtype: DType, quotient: f64) -> Option<f64> {
         let bound = self.perturbs_quotients(dtype).then(|| self.eup.division_bound(quotient))?;
-        Some(bound.absolute.max(bound.relative * quotient))
+        Some(bound.at(quotient))
     }
 
     /// The reciprocal by which a division of this type multiplies, if it does; `divisor` says whether that is a

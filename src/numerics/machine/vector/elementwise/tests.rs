@@ -1,4 +1,4 @@
-use super::super::{Estimate, Eup};
+use super::super::{Estimate, Eup, Implementation};
 use super::*;
 
 const TPU: VectorUnit = VectorUnit {
@@ -7,6 +7,7 @@ const TPU: VectorUnit = VectorUnit {
     zero_tie: ZeroTie::Second,
     contracts: false,
     eup: Eup::V5,
+    implementation: Implementation::Default,
     error: ErrorModel::CorrectlyRounded,
     estimate: Estimate::Zen4,
 };
@@ -230,7 +231,7 @@ fn remainders_have_the_sign_of_the_dividend() {
     assert!(one(Binary::Remainder, 1.0, 0.0, &CPU).is_nan());
 }
 
-/// Zeros, infinities and NaN of a quotient are the unit's own; others err, by less than their published bound.
+/// Zeros, infinities and NaN of a quotient are the unit's own; others err, by less than their bound.
 #[test]
 fn quotients_err_within_their_bound_alone() {
     let unit = VectorUnit { error: ErrorModel::Worst, ..TPU };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::{Divide, ErrorModel, Estimate, Eup, ZeroTie, binary_scalar};
+use super::super::{Divide, ErrorModel, Estimate, Eup, Implementation, ZeroTie, binary_scalar};
 use super::*;
 use crate::ir::Binary;
 
@@ -12,6 +12,7 @@ const UNIT: VectorUnit = VectorUnit {
     zero_tie: ZeroTie::Second,
     contracts: false,
     eup: Eup::V5,
+    implementation: Implementation::Default,
     error: ErrorModel::CorrectlyRounded,
     estimate: Estimate::Zen4,
 };

@@ -237,7 +237,7 @@ impl<const FLUSH: bool, S: Step, P: Step> Work for SumsOfRows<'_, Adder<FLUSH, S
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{Divide, ErrorModel, Estimate, Eup, ZeroTie, binary_scalar};
+    use super::super::super::{Divide, ErrorModel, Estimate, Eup, Implementation, ZeroTie, binary_scalar};
     use super::super::{SumOrder, sum};
     use super::*;
     use crate::ir::Binary;
@@ -279,6 +279,7 @@ mod tests {
             zero_tie: ZeroTie::Second,
             contracts: false,
             eup: Eup::V5,
+            implementation: Implementation::Default,
             error: ErrorModel::CorrectlyRounded,
             estimate: Estimate::Zen4,
         };

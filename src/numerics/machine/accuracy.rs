@@ -1,0 +1,23 @@
+//! Implementations of functions that TPU compilers take for an accuracy that is asked of them.
+
+use crate::ir::{ResultAccuracy, Unary};
+
+use super::chip::CHIPS;
+use super::vector::{Eup, Implementation, chosen, has_two};
+
+/// The implementation of a function that the compiler of each TPU takes for an accuracy (FACTS 3.3), in words: `the default
+/// implementation on v6e, the more accurate implementation on v5e`.
+pub fn implementations(unary: Unary, accuracy: ResultAccuracy) -> String {
+    let those = |what: &str, is_meant: &dyn Fn(Eup) -> bool| {
+        let chips = CHIPS.iter().filter(|chip| chip.eup != Eup::Exact && is_meant(chip.eup));
+        let names: Vec<&str> = chips.map(|chip| chip.name).collect();
+        (!names.is_empty()).then(|| format!("{what} on {}", names.join(", ")))
+    };
+    let is = |which: Implementation| move |eup: Eup| has_two(eup, unary) && chosen(eup, unary, Some(accuracy)) == which;
+    let parts = [
+        those("the default implementation", &is(Implementation::Default)),
+        those("the more accurate implementation", &is(Implementation::Highest)),
+        those("the only one", &|eup| !has_two(eup, unary)),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
