@@ -2,9 +2,11 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Instant;
 
 use clap::Args;
 
+use crate::deadline;
 use crate::explore::{
     Answer, Decision, Exploration, FAMILIES, Family, Repair, Settings, Witness, counterexample, default_families,
     enclose, explore, find_family, repair,
@@ -21,6 +23,7 @@ use crate::tensor::Tensor;
 use super::against::compare;
 use super::choice_text::tell_choices;
 use super::hlo::{inputs, read};
+use super::seconds::from_now;
 use super::terminal::note;
 use super::{Exit, Failure, counterexample_files};
 
@@ -74,6 +77,9 @@ pub struct Arguments {
     /// permitted
     #[arg(long, value_name = "OUT.safetensors", conflicts_with = "json")]
     against: Option<std::path::PathBuf>,
+    /// Seconds to search for, at most, also within an operation: rows that are not proven by then stay open
+    #[arg(long, value_name = "S")]
+    seconds: Option<u64>,
     /// Print as JSON
     #[arg(long)]
     pub(super) json: bool,
@@ -86,7 +92,8 @@ fn family(name: &str) -> Result<&'static Family, String> {
 
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     counterexample_files::check(arguments.counterexample.as_deref(), &arguments.program, &arguments.inputs)?;
-    let (program, tensors) = problem(arguments)?;
+    let until = from_now(arguments.seconds);
+    let (program, tensors) = in_time(arguments, until, || problem(arguments))?;
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
     check_memory(&program, World::Machine).map_err(|error| fail(&error))?;
     let families = if arguments.permit.is_empty() { default_families().collect() } else { arguments.permit.clone() };
@@ -97,11 +104,14 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         enclosures: arguments.enclosures,
         margins: arguments.margins,
         any_mode: arguments.any_mode,
+        until,
         announce,
     };
     if let Some(path) = &arguments.against {
-        let (_, enclosed) = enclose(&program, &tensors, &settings).map_err(|error| fail(&error))?;
-        return compare(&program, &enclosed, path, out);
+        return in_time(arguments, until, || {
+            let (_, enclosed) = enclose(&program, &tensors, &settings).map_err(|error| fail(&error))?;
+            compare(&program, &enclosed, path, out)
+        });
     }
     let found = explore(&program, &tensors, &arguments.results, &settings).map_err(|error| fail(&error))?;
     let rows: Vec<Row> = found.answers.iter().enumerate().map(|(row, answer)| Row::new(&found, row, answer)).collect();
@@ -112,12 +122,16 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     } else {
         Page { settings: &settings, found: &found, rows: &rows }.text(out)?;
         if arguments.repair && !rows.iter().all(is_proven) {
-            let repair = repair(&program, &tensors, &arguments.results, &settings, &found);
-            tell_repair(repair.map_err(|error| fail(&error))?.as_ref(), out)?;
+            let repair = in_time(arguments, until, || {
+                repair(&program, &tensors, &arguments.results, &settings, &found).map_err(|error| fail(&error))
+            })?;
+            tell_repair(repair.as_ref(), out)?;
         }
         if let Some(folder) = &arguments.counterexample {
-            let small = counterexample(&program, &tensors, &arguments.results, &settings, &found);
-            match small.map_err(|error| fail(&error))? {
+            let small = in_time(arguments, until, || {
+                counterexample(&program, &tensors, &arguments.results, &settings, &found).map_err(|error| fail(&error))
+            })?;
+            match small {
                 Some(small) => counterexample_files::write(&small, folder, out)?,
                 None if rows.iter().any(|row| row.answer == "reachable") => {
                     writeln!(out, "no counterexample: no program that was tried flips as the witnesses do")?
@@ -130,6 +144,20 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         return Err(fail(&"the outcome has no row, so that nothing was judged"));
     }
     Ok(if rows.iter().all(is_proven) { Exit::AsExpected } else { Exit::Found })
+}
+
+/// Does a part of the work by the time that `--seconds` leaves.
+///
+/// # Errors
+/// If it is over before, or the work has an error.
+fn in_time<T>(
+    arguments: &Arguments,
+    until: Option<Instant>,
+    work: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let Some(limit) = arguments.seconds else { return work() };
+    let fail = |error| Failure::Message(format!("{}: --seconds {limit}: {error}", arguments.program));
+    deadline::until(until, work).map_err(fail)?
 }
 
 /// Choices from which on they are announced.
@@ -285,6 +313,7 @@ impl Page<'_> {
             "choices_evaluated": self.found.searched.choices,
             "exhaustive": self.found.searched.is_exhaustive,
             "enclosures": self.found.enclosures,
+            "out_of_time": self.found.out_of_time.as_ref().map(ToString::to_string),
             "proven": self.count("proven"),
             "reachable": self.count("reachable"),
             "open": self.count("open"),
@@ -317,6 +346,9 @@ impl Page<'_> {
             found.choices.points.len(),
             found.enclosures
         )?;
+        if let Some(over) = &found.out_of_time {
+            writeln!(out, "the search ended before it was done: {over}")?;
+        }
         writeln!(
             out,
             "PROVEN {}, REACHABLE {}, OPEN {}",
