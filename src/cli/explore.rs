@@ -2,9 +2,11 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Instant;
 
 use clap::Args;
 
+use crate::deadline;
 use crate::explore::{
     Answer, Decision, Exploration, FAMILIES, Family, Repair, Settings, Witness, counterexample, default_families,
     enclose, explore, families_of_results, find_family, repair,
@@ -21,6 +23,7 @@ use crate::tensor::Tensor;
 use super::against::compare;
 use super::choice_text::tell_choices;
 use super::hlo::{inputs, read};
+use super::seconds::from_now;
 use super::terminal::note;
 use super::{Exit, Failure, counterexample_files};
 
@@ -75,6 +78,9 @@ pub struct Arguments {
     /// round to it
     #[arg(long, value_name = "OUT", conflicts_with = "json")]
     against: Option<std::path::PathBuf>,
+    /// Seconds to search for, at most, also within an operation: rows that are not proven by then stay open
+    #[arg(long, value_name = "S")]
+    seconds: Option<u64>,
     /// Print as JSON
     #[arg(long)]
     pub(super) json: bool,
@@ -87,7 +93,8 @@ fn family(name: &str) -> Result<&'static Family, String> {
 
 pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     counterexample_files::check(arguments.counterexample.as_deref(), &arguments.program, &arguments.inputs)?;
-    let (program, tensors) = problem(arguments)?;
+    let until = from_now(arguments.seconds);
+    let (program, tensors) = in_time(arguments, until, || problem(arguments))?;
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
     check_memory(&program, World::Machine).map_err(|error| fail(&error))?;
     let families = match arguments.against {
@@ -102,12 +109,15 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         enclosures: arguments.enclosures,
         margins: arguments.margins,
         any_mode: arguments.any_mode,
+        until,
         announce,
     };
     if let Some(path) = &arguments.against {
-        let (_, enclosed) = enclose(&program, &tensors, &settings).map_err(|error| fail(&error))?;
-        not_followed(&program).iter().for_each(|line| note(&format!("note: {line}")));
-        return compare(&program, &enclosed, path, out);
+        return in_time(arguments, until, || {
+            let (_, enclosed) = enclose(&program, &tensors, &settings).map_err(|error| fail(&error))?;
+            not_followed(&program).iter().for_each(|line| note(&format!("note: {line}")));
+            compare(&program, &enclosed, path, out)
+        });
     }
     let found = explore(&program, &tensors, &arguments.results, &settings).map_err(|error| fail(&error))?;
     let rows: Vec<Row> = found.answers.iter().enumerate().map(|(row, answer)| Row::new(&found, row, answer)).collect();
@@ -119,12 +129,16 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         let not_followed = not_followed(&program);
         Page { settings: &settings, found: &found, rows: &rows, not_followed }.text(out)?;
         if arguments.repair && !rows.iter().all(is_proven) {
-            let repair = repair(&program, &tensors, &arguments.results, &settings, &found);
-            tell_repair(repair.map_err(|error| fail(&error))?.as_ref(), out)?;
+            let repair = in_time(arguments, until, || {
+                repair(&program, &tensors, &arguments.results, &settings, &found).map_err(|error| fail(&error))
+            })?;
+            tell_repair(repair.as_ref(), out)?;
         }
         if let Some(folder) = &arguments.counterexample {
-            let small = counterexample(&program, &tensors, &arguments.results, &settings, &found);
-            match small.map_err(|error| fail(&error))? {
+            let small = in_time(arguments, until, || {
+                counterexample(&program, &tensors, &arguments.results, &settings, &found).map_err(|error| fail(&error))
+            })?;
+            match small {
                 Some(small) => counterexample_files::write(&small, folder, out)?,
                 None if rows.iter().any(|row| row.answer == "reachable") => {
                     writeln!(out, "no counterexample: no program that was tried flips as the witnesses do")?
@@ -152,6 +166,20 @@ fn not_followed(program: &Program) -> Option<String> {
 
 /// Settings that a line names.
 const SHOWN: usize = 3;
+
+/// Does a part of the work by the time that `--seconds` leaves.
+///
+/// # Errors
+/// If it is over before, or the work has an error.
+fn in_time<T>(
+    arguments: &Arguments,
+    until: Option<Instant>,
+    work: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let Some(limit) = arguments.seconds else { return work() };
+    let fail = |error| Failure::Message(format!("{}: --seconds {limit}: {error}", arguments.program));
+    deadline::until(until, work).map_err(fail)?
+}
 
 /// Choices from which on they are announced.
 const MANY: usize = 1024;
@@ -309,6 +337,7 @@ impl Page<'_> {
             "exhaustive": self.found.searched.is_exhaustive,
             "not_followed": self.not_followed,
             "enclosures": self.found.enclosures,
+            "out_of_time": self.found.out_of_time.as_ref().map(ToString::to_string),
             "proven": self.count("proven"),
             "reachable": self.count("reachable"),
             "open": self.count("open"),
@@ -342,6 +371,9 @@ impl Page<'_> {
             found.choices.points.len(),
             found.enclosures
         )?;
+        if let Some(over) = &found.out_of_time {
+            writeln!(out, "the search ended before it was done: {over}")?;
+        }
         writeln!(
             out,
             "PROVEN {}, REACHABLE {}, OPEN {}",

@@ -18,6 +18,7 @@ use super::page_file::page_of;
 use super::progress::OnStderr;
 use super::reports_folder::check_reports;
 use super::run::Selected;
+use super::seconds::Limit;
 use super::summary::quantity;
 use super::{Exit, Failure, REPORTS, check_target, files_of, locked, suites, write_file};
 
@@ -42,6 +43,8 @@ pub struct Arguments {
     /// Print differences and findings as JSON
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) limit: Limit,
     #[command(flatten)]
     formats: Formats,
 }

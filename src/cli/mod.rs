@@ -21,6 +21,7 @@ mod report;
 mod reports_folder;
 mod run;
 mod same;
+mod seconds;
 mod summary;
 mod terminal;
 mod threads;
@@ -62,7 +63,7 @@ const REPORTS: &str = "reports";
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
         Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
         changed gate, two programs that differ, elements that --exact leaves undecided, a row that explore does not prove, or a flipped token; 2 could not judge (bad file, unknown name, \
-        unsupported operation, programs that same leaves open, nothing judged or decided; another process writes the same folder). The code is the \
+        unsupported operation, programs that same leaves open, nothing judged or decided, the time of --seconds over; another process writes the same folder). The code is the \
          verdict whoever reads the output.\n\n\
          ULPGATE_MEMORY=8G: the memory that arrays may take at once [default: what the system, control groups and ulimit -v leave]. \
          RAYON_NUM_THREADS=4: threads that share work."
@@ -114,6 +115,22 @@ impl Command {
             Command::Same(arguments) => arguments.json,
             Command::Explore(arguments) => arguments.json,
             Command::Init(_) | Command::Explain(_) => false,
+        }
+    }
+
+    /// The seconds that it may take as a whole. `same` and `explore` take them apart: what they have found by then stands.
+    fn seconds(&self) -> Option<u64> {
+        match self {
+            Command::Run(arguments) => arguments.limit.seconds,
+            Command::Gate(arguments) => arguments.limit.seconds,
+            Command::Hlo(command) => command.seconds(),
+            Command::Report(_)
+            | Command::Merge(_)
+            | Command::List(_)
+            | Command::Same(_)
+            | Command::Explore(_)
+            | Command::Init(_)
+            | Command::Explain(_) => None,
         }
     }
 
@@ -185,7 +202,8 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let _watch = Watch::start();
     let stdout = anstream::AutoStream::auto(std::io::stdout().lock());
     let mut out = Output::new(Terminal::new(stdout, command.is_for_programs()));
-    let result = match command {
+    let seconds = command.seconds();
+    let result = seconds::within(seconds, || match command {
         Command::Run(arguments) => run::run(&arguments, &mut out),
         Command::Gate(arguments) => gate::run(&arguments, &mut out),
         Command::Report(arguments) => report::run(&arguments, &mut out),
@@ -196,7 +214,7 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Explore(arguments) => explore::run(&arguments, &mut out),
         Command::Hlo(command) => hlo::run(&command, &mut out),
         Command::Same(arguments) => same::run(&arguments, &mut out),
-    };
+    });
     // The verdict stands, whoever reads it; output that was lost on a full disk is none.
     let written = out.finish();
     match result.and_then(|exit| written.map(|()| exit)) {

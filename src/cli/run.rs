@@ -17,6 +17,7 @@ use super::page_file::page_file;
 use super::progress::OnStderr;
 use super::report::describe_writes;
 use super::reports_folder::check_reports;
+use super::seconds::Limit;
 use super::summary::{self, Extent, Written};
 use super::threads::start_threads;
 use super::{Exit, Failure, REPORTS, files_of, folder, locked, suites};
@@ -36,6 +37,8 @@ pub struct Arguments {
     /// Go on where an interrupted run stopped
     #[arg(long)]
     resume: bool,
+    #[command(flatten)]
+    pub(super) limit: Limit,
     #[command(flatten)]
     extent: Extent,
     #[command(flatten)]

@@ -182,7 +182,7 @@ impl<'a> Emitter<'_, 'a> {
     /// Asks for memory that lists of so many numbers of 8 bytes are about to take.
     pub fn reserve(&self, numbers: impl IntoIterator<Item = usize>) -> Result<()> {
         let what = || format!("a list of positions in {}", self.instruction.name);
-        budget::reserve(budget::bytes_of(numbers, 8), what).map_err(|error| self.fail(error))
+        budget::reserve(budget::bytes_of(numbers, 8), what).map(drop).map_err(|error| self.fail(error))
     }
 
     /// What becomes of an instruction, on all devices.

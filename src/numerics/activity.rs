@@ -50,6 +50,11 @@ pub fn long_one(than: Duration) -> Option<String> {
     found
 }
 
+/// The operation that began last of those that go on.
+pub fn latest() -> Option<String> {
+    going_on().last().map(|activity| activity.what.clone())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,13 +1,20 @@
 //! Memory that arrays may take: one limit for every array that is about to be laid out.
 //!
-//! Code that lays out an array asks [`reserve`] first, and names the instruction. The limit is the least of what the system can
+//! Code that lays out an array asks [`reserve`] first, names the instruction, and holds what it gets until the array is there: what
+//! several threads are about to lay out at once adds up. The limit is the least of what the system can
 //! give without swapping, what the control groups of this process leave, and what its address space may still grow by
 //! (`ulimit -v`); [`set_limit`] and the environment variable [`VARIABLE`] set another one.
+
+mod ledger;
 
 use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+use ledger::Ledger;
+pub use ledger::Reserved;
 
 /// The environment variable that sets the limit: bytes, or a number with K, M, G or T behind it (powers of 1024).
 pub const VARIABLE: &str = "ULPGATE_MEMORY";
@@ -15,6 +22,9 @@ pub const VARIABLE: &str = "ULPGATE_MEMORY";
 /// Arrays of fewer bytes are not held against what the system has: asking it takes longer than laying them out. A limit that was
 /// set holds for them as well.
 const WORTH_ASKING: u128 = 1 << 22;
+
+/// How long a thread waits for memory that others hold, before it is refused.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The limit that was set; 0 where none was.
 static LIMIT: AtomicU64 = AtomicU64::new(0);
@@ -55,19 +65,21 @@ impl Display for Bytes {
     }
 }
 
-/// Asks for memory that arrays are about to take. `what` names the instruction and is only called for a refusal.
+/// Asks for memory that arrays are about to take, and holds it until what is returned is dropped. Where it fits, but not beside what
+/// other threads hold, this waits for them. `what` names the instruction and is only called for a refusal.
 ///
 /// # Errors
-/// If that is more than the limit; never where neither a limit is set nor the system says what it has.
-pub fn reserve(bytes: u128, what: impl FnOnce() -> String) -> Result<(), TooLarge> {
+/// If that is more than the limit, or stays more than others leave; never where neither a limit is set nor the system says what it
+/// has.
+pub fn reserve(bytes: u128, what: impl FnOnce() -> String) -> Result<Reserved, TooLarge> {
+    static ALL: Ledger = Ledger::new();
     let set = limit();
     if set.is_none() && bytes < WORTH_ASKING {
-        return Ok(());
+        return Ok(Reserved::nothing());
     }
-    match set.or_else(system_memory) {
-        Some(free) if bytes > free => Err(TooLarge { what: what(), needed: bytes, free, is_set: set.is_some() }),
-        _ => Ok(()),
-    }
+    let free = || set.or_else(system_memory);
+    let taken = ALL.take(bytes, &free, PATIENCE);
+    taken.map_err(|free| TooLarge { what: what(), needed: bytes, free, is_set: set.is_some() })
 }
 
 /// Elements of so many bytes each, without overflow: what [`reserve`] takes.

@@ -6,6 +6,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::check::{Batch, Scale, Tally, Witness, float_hex};
+use crate::deadline;
 use crate::input::Argument;
 use crate::ir::Program;
 use crate::machine;
@@ -47,7 +48,9 @@ pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
             batch(group, &Prepared::new(group, &Programs::new(group, rows.len())?)?, rows, oracle)
         }
     };
-    let parts: Vec<Result<Part, RunError>> = batches.into_par_iter().map(part).collect();
+    let deadline = deadline::current();
+    let parts: Vec<Result<Part, RunError>> =
+        batches.into_par_iter().map(|rows| deadline.within(|| part(rows))).collect();
     let mut whole: Option<Vec<Progressing>> = None;
     let mut stats = Stats::default();
     let mut cost = Cost { suite: first.problem.suite.clone(), work: 0.0, seconds: 0.0 };

@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
+use crate::deadline;
 use crate::oracle::{Oracle, Stats};
 use crate::record::Record;
 use crate::suite::{Case, Suite};
@@ -97,27 +98,27 @@ pub fn run(
     let total = groups.iter().map(|g| g.cases.len()).sum();
     progress.start(total);
     let failed = AtomicBool::new(false);
-    let outcomes: Vec<Result<Outcome, RunError>> = groups
-        .par_iter()
-        .map(|group| {
-            let found: Vec<Record> = group.cases.iter().filter_map(|c| known.get(&c.id).cloned()).collect();
-            if found.len() == group.cases.len() {
-                progress.advance(&found);
-                return Ok(Outcome { resumed: found.len(), records: found, ..Outcome::default() });
-            }
-            // After a failure the rest would only delay its report.
-            if failed.load(Ordering::Relaxed) {
-                return Ok(Outcome::default());
-            }
-            let evaluated = evaluate(group, &settings.oracle).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
-            if let Some(journal) = &journal {
-                let mut journal = journal.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                evaluated.records.iter().try_for_each(|record| journal.append(record))?;
-            }
-            progress.advance(&evaluated.records);
-            Ok(evaluated)
-        })
-        .collect();
+    let deadline = deadline::current();
+    let evaluated = |group: &Group| {
+        let found: Vec<Record> = group.cases.iter().filter_map(|c| known.get(&c.id).cloned()).collect();
+        if found.len() == group.cases.len() {
+            progress.advance(&found);
+            return Ok(Outcome { resumed: found.len(), records: found, ..Outcome::default() });
+        }
+        // After a failure the rest would only delay its report.
+        if failed.load(Ordering::Relaxed) {
+            return Ok(Outcome::default());
+        }
+        let evaluated = evaluate(group, &settings.oracle).inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
+        if let Some(journal) = &journal {
+            let mut journal = journal.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            evaluated.records.iter().try_for_each(|record| journal.append(record))?;
+        }
+        progress.advance(&evaluated.records);
+        Ok(evaluated)
+    };
+    let outcomes: Vec<Result<Outcome, RunError>> =
+        groups.par_iter().map(|group| deadline.within(|| evaluated(group))).collect();
     progress.finish();
     let mut whole = Outcome::default();
     for outcome in outcomes {

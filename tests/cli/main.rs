@@ -17,6 +17,7 @@ mod records;
 mod refused;
 mod same_pairs;
 mod schema;
+mod seconds;
 mod selection;
 mod terminal;
 mod two_runs;

@@ -29,7 +29,15 @@ use ulpgate::rewrite::POLICIES;
 /// The floors, lowest first. A module uses the floors below its own, and of its own floor only those it names here, which
 /// stand before it: so there is no cycle. `machine` and `oracle` share a floor and neither names the other.
 const FLOORS: &[&[(&str, &[&str])]] = &[
-    &[("activity", &[]), ("budget", &[]), ("name", &[]), ("num", &[]), ("stat", &[]), ("tensor", &["num"])],
+    &[
+        ("activity", &[]),
+        ("deadline", &["activity"]),
+        ("budget", &["deadline"]),
+        ("name", &[]),
+        ("num", &[]),
+        ("stat", &[]),
+        ("tensor", &["num"]),
+    ],
     &[("file", &[]), ("ir", &[])],
     &[("analysis", &[])],
     &[("hlo", &[]), ("program", &[]), ("rewrite", &[])],

@@ -15,6 +15,7 @@ use crate::tensor::Tensor;
 
 use super::super::check_target;
 use super::super::folder_pair::{FolderPair, Outcome as PairOutcome, name_in_list};
+use super::super::seconds::Limit;
 use super::accepted::{Accepted, Compared};
 use super::eval::inputs;
 use super::{Exit, Failure, announce, read, read_with_opaque};
@@ -62,6 +63,8 @@ pub struct Arguments {
     /// Print the changes as JSON
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) limit: Limit,
 }
 
 /// Prints a line for each change of precision, and finds nothing if there is no change. Of two folders, for each pair

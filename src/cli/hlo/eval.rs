@@ -12,6 +12,7 @@ use crate::machine::Mode;
 use crate::oracle::Oracle;
 use crate::tensor::Tensor;
 
+use super::super::seconds::Limit;
 use super::super::terminal::note;
 use super::super::{Exit, Failure, check_target};
 use super::{announce, note_second_compilation, read};
@@ -46,6 +47,8 @@ pub struct Arguments {
     /// Print what was written as JSON
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) limit: Limit,
 }
 
 /// One result, as the listing tells of it.

@@ -35,6 +35,16 @@ pub enum Command {
 }
 
 impl Command {
+    /// The seconds that it may take.
+    pub(super) fn seconds(&self) -> Option<u64> {
+        match self {
+            Command::Diff(arguments) => arguments.limit.seconds,
+            Command::Eval(arguments) => arguments.limit.seconds,
+            Command::Show(_) => None,
+            Command::Why(arguments) => arguments.limit.seconds,
+        }
+    }
+
     /// Whether the output is read by a program, so that nothing of it may be left out.
     pub(super) fn is_for_programs(&self) -> bool {
         match self {

@@ -19,6 +19,7 @@ use crate::why::{
     Explanation, Flip, Operation, Setting, Undone, count_flips, evaluate_wide, explain, find_flips, tokens, tops, undo,
 };
 
+use super::super::seconds::Limit;
 use super::super::{Exit, Failure};
 use super::{announce, note_second_compilation, read};
 
@@ -72,6 +73,8 @@ pub struct Arguments {
     /// Print as JSON
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) limit: Limit,
 }
 
 /// Runs that are made before all operations with a share are kept wide at once.

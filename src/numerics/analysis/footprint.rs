@@ -1,7 +1,7 @@
 //! Memory that evaluating a program lays out, instruction by instruction, from shapes alone.
 
 use crate::activity::{self, Busy, MANY};
-use crate::budget::{self, TooLarge};
+use crate::budget::{self, Reserved, TooLarge};
 use crate::ir::{Class, Computation, Instruction, Op, Program, Shape, Window};
 
 use super::pattern::{cumulative, is_cumulative};
@@ -56,7 +56,7 @@ pub fn describe(instruction: &Instruction) -> String {
 }
 
 /// Bytes that an instruction takes beside its operands while it is evaluated: its result and its working memory.
-pub fn bytes(instruction: &Instruction, operands: &[&Shape], world: World) -> u128 {
+pub fn instruction_bytes(instruction: &Instruction, operands: &[&Shape], world: World) -> u128 {
     let sum = |terms: &mut dyn Iterator<Item = u128>| terms.fold(0, u128::saturating_add);
     let given = || sum(&mut operands.iter().map(|shape| array_bytes(shape, world)));
     let elements = |shape: &Shape| budget::bytes_of(shape.dims().iter().copied(), 1);
@@ -115,12 +115,12 @@ pub fn begin(instruction: &Instruction, operands: &[&Shape]) -> Option<Busy> {
     (is_long && instruction.op.class() != Class::Lists).then(|| activity::begin(describe(instruction)))
 }
 
-/// Reserves the bytes that an instruction takes beside its operands.
+/// Reserves the bytes that an instruction takes beside its operands, and holds them.
 ///
 /// # Errors
 /// If that is more than the [budget](crate::budget).
-pub fn reserve(instruction: &Instruction, operands: &[&Shape], world: World) -> Result<(), TooLarge> {
-    budget::reserve(bytes(instruction, operands, world), || describe(instruction))
+pub fn reserve(instruction: &Instruction, operands: &[&Shape], world: World) -> Result<Reserved, TooLarge> {
+    budget::reserve(instruction_bytes(instruction, operands, world), || describe(instruction))
 }
 
 /// Refuses a program whose arguments do not fit, together with the operands and the result of its widest operation or
@@ -144,6 +144,7 @@ pub fn check_memory(program: &Program, world: World) -> Result<(), TooLarge> {
         Some(what) if arguments <= widest => format!("{what}, with its operands and the program's arguments"),
         _ => "the program, most of it for its arguments".to_string(),
     })
+    .map(drop)
 }
 
 /// The most bytes that are held around one operation, and the operation.

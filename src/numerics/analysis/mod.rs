@@ -48,7 +48,7 @@ const LANES: usize = 8;
 
 pub use counter::{is_of_integers, known_integer, known_result};
 pub use folding::{FoldedFunction, find_folded_columns, find_folded_functions};
-pub use footprint::{MOST_WORK, World, array_bytes, begin, check_memory, describe, reserve, work};
+pub use footprint::{MOST_WORK, World, array_bytes, begin, check_memory, describe, instruction_bytes, reserve, work};
 pub use fusion::{Contractions, find_contractions};
 pub use inner::Inner;
 pub use inner_product::find_inner_products;

@@ -30,6 +30,9 @@ mod search;
 #[cfg(test)]
 mod tests;
 
+use std::time::Instant;
+
+use crate::deadline::{self, OutOfTime};
 use crate::ir::{Program, ValueId};
 use crate::machine::vector::StepRounding;
 use crate::machine::{EvalError, Mode, Prepared, Replay};
@@ -66,6 +69,8 @@ pub struct Settings {
     /// Whether any mode's arithmetic may have been at work: every chip at every precision, with every refinement but faults,
     /// for each instruction another one perhaps.
     pub any_mode: bool,
+    /// When the search for witnesses and proofs ends: what is open then stays open.
+    pub until: Option<Instant>,
     /// Told how many choices will be evaluated at most in the mode's own order, before they are.
     pub announce: fn(usize),
 }
@@ -94,6 +99,7 @@ impl Settings {
             enclosures: 64,
             margins: false,
             any_mode: false,
+            until: None,
             announce: |_| (),
         }
     }
@@ -111,6 +117,9 @@ pub enum ExploreError {
     /// It has no meaning that could be enclosed.
     #[error(transparent)]
     Oracle(#[from] OracleError),
+    /// Not even the declared outcome and the enclosure of all choices were there in time.
+    #[error(transparent)]
+    OutOfTime(#[from] OutOfTime),
 }
 
 /// A choice that gives another outcome than the declared one, as the machine computed it.
@@ -180,6 +189,8 @@ pub struct Exploration {
     pub searched: Searched,
     /// How many enclosures were taken.
     pub enclosures: usize,
+    /// Why the search ended before it was done, if it did.
+    pub out_of_time: Option<OutOfTime>,
     /// Positions of the results that make the outcome.
     pub outputs: Vec<usize>,
 }
@@ -208,7 +219,7 @@ pub fn explore(
     let steps = decision::steps(&choices, &outcome);
     let prepared = Prepared::new(&choices.program);
     let bound = prepared.bind(arguments)?;
-    let replay = Replay::new(&prepared, &settings.mode, &bound)?;
+    let replay = deadline::until(settings.until, || Replay::new(&prepared, &settings.mode, &bound))??;
     let declared = outcome.tensors(&replay)?;
     let mut proof = Proof {
         choices: &choices,
@@ -223,7 +234,8 @@ pub fn explore(
     };
     let mut fixed = vec![None; choices.points.len()];
     let wanted: Vec<ValueId> = outcome.values.iter().copied().chain(decision::values_of(&steps)).collect();
-    let kept = proof.enclose(&fixed, &wanted)?;
+    let (asked, points, values) = (&mut proof, &fixed[..], &wanted[..]);
+    let kept = deadline::until(settings.until, move || asked.enclose(points, values))??;
     let undecided = outcome.count_undecided(&kept, &declared);
     let is_told = |row: &usize| settings.margins || undecided[*row].is_some();
     let told: Vec<usize> = (0..outcome.rows).filter(is_told).collect();
@@ -233,19 +245,30 @@ pub fn explore(
         .map(|count| count.map_or(Answer::Proven { enclosures: 1 }, |undecided| Answer::Open { undecided }))
         .collect();
     let open: Vec<usize> = (0..undecided.len()).filter(|row| undecided[*row].is_some()).collect();
-    let mut searched = Searched::default();
+    let (mut searched, mut out_of_time) = (Searched::default(), None);
     if !open.is_empty() {
         if settings.choices > 0 {
-            let search = search::Search::new(&choices, &outcome, settings, (&prepared, &bound));
+            let mut search = search::Search::new(&choices, &outcome, settings, (&prepared, &bound));
+            match deadline::until(settings.until, || search.look(&declared, &open)) {
+                Ok(looked) => looked?,
+                Err(over) => out_of_time = Some(over),
+            }
             let witnesses;
-            (witnesses, searched) = search.witnesses(&declared, &open)?;
+            (witnesses, searched) = search.found();
+            searched.is_exhaustive &= out_of_time.is_none();
             for (row, witness) in witnesses {
                 answers[row] = Answer::Reachable(Box::new(witness));
             }
         }
         let left: Vec<usize> = open.into_iter().filter(|row| matches!(answers[*row], Answer::Open { .. })).collect();
         let mut parts = vec![0; answers.len()];
-        let left = proof.split(&mut fixed, 0, &left, &mut parts)?;
+        let left = match deadline::until(settings.until, || proof.split(&mut fixed, 0, &left, &mut parts)) {
+            Ok(split) => split?,
+            Err(over) => {
+                out_of_time.get_or_insert(over);
+                left
+            }
+        };
         for (row, parts) in parts.into_iter().enumerate().filter(|(_, parts)| *parts > 0) {
             if !left.contains(&row) {
                 answers[row] = Answer::Proven { enclosures: parts };
@@ -254,7 +277,7 @@ pub fn explore(
     }
     let enclosures = proof.taken;
     let outputs = outcome.outputs.clone();
-    Ok(Exploration { choices, answers, decisions, declared, searched, enclosures, outputs })
+    Ok(Exploration { choices, answers, decisions, declared, searched, enclosures, out_of_time, outputs })
 }
 
 /// Points that the outcome depends on, those of few elements first: what they leave open, whole rows share.

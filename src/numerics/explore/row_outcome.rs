@@ -40,7 +40,7 @@ impl Outcome {
     /// Asks for an answer for each row, also where its elements are none.
     pub fn reserve(&self) -> Result<(), EvalError> {
         let bytes = budget::bytes_of([self.rows], size_of::<Answer>() as u128);
-        Ok(budget::reserve(bytes, || format!("an answer for each of {} rows", self.rows))?)
+        Ok(budget::reserve(bytes, || format!("an answer for each of {} rows", self.rows)).map(drop)?)
     }
 
     pub fn new(program: &Program, names: &[String]) -> Result<Outcome, OutcomeError> {

@@ -38,6 +38,7 @@ pub(super) struct Search<'a> {
     prepared: &'a Prepared<'a>,
     bound: &'a Bound,
     searched: Searched,
+    found: Found,
 }
 
 /// Witnesses so far, by row, each with the number of points that take another option than the declared one.
@@ -54,44 +55,58 @@ impl<'a> Search<'a> {
         let (cuts, points): (Vec<usize>, Vec<usize>) =
             all.into_iter().partition(|at| choices.points[*at].freedom == Freedom::Order);
         let searched = Searched { points: points.len(), ..Searched::default() };
-        Search { choices, outcome, settings, mode: settings.computed(), points, cuts, prepared, bound, searched }
+        Search {
+            choices,
+            outcome,
+            settings,
+            mode: settings.computed(),
+            points,
+            cuts,
+            prepared,
+            bound,
+            searched,
+            found: Found::new(),
+        }
     }
 
-    /// Witnesses for rows, each of as few choices as were tried.
-    pub fn witnesses(
-        mut self,
-        declared: &[Tensor],
-        rows: &[usize],
-    ) -> Result<(BTreeMap<usize, Witness>, Searched), ExploreError> {
-        let mut found = Found::new();
+    /// What was found so far, and how much was evaluated for it.
+    pub fn found(self) -> (BTreeMap<usize, Witness>, Searched) {
+        (self.found.into_iter().map(|(row, (_, witness))| (row, witness)).collect(), self.searched)
+    }
+
+    /// Looks for witnesses for rows, each of as few choices as were tried.
+    pub fn look(&mut self, declared: &[Tensor], rows: &[usize]) -> Result<(), ExploreError> {
         let all = self.points.iter().map(|at| self.choices.points[*at].options());
         let count = all.fold(1usize, usize::saturating_mul);
         self.searched.is_exhaustive = count <= self.settings.choices;
         (self.settings.announce)(count.min(self.settings.choices));
         let mode = self.mode.clone();
         let plan = if self.searched.is_exhaustive { self.every() } else { self.some() };
-        self.evaluate(&mode, declared, rows, plan, &mut found)?;
-        let left =
-            |found: &Found| -> Vec<usize> { rows.iter().copied().filter(|row| !found.contains_key(row)).collect() };
+        self.evaluate(&mode, declared, rows, plan)?;
         if self.settings.permits(Freedom::Order) {
             for other in self.other_orders() {
                 let few = if count <= 256 { self.every() } else { self.some() };
-                self.evaluate(&other, declared, &left(&found), few, &mut found)?;
+                self.evaluate(&other, declared, &self.left(rows), few)?;
             }
             if !self.cuts.is_empty() {
                 let mut tiled = mode.clone();
                 tiled.choices.acc = Accumulation::Tiled;
-                self.evaluate(&tiled, declared, &left(&found), Box::new(self.cut().into_iter()), &mut found)?;
+                self.evaluate(&tiled, declared, &self.left(rows), Box::new(self.cut().into_iter()))?;
             }
         }
         if self.settings.any_mode {
             for other in mode.others(PRECISIONS, &[]) {
                 // What is declared, and all roundings left out.
                 let few = self.some().take(1).chain(self.widest());
-                self.evaluate(&other, declared, &left(&found), Box::new(few), &mut found)?;
+                self.evaluate(&other, declared, &self.left(rows), Box::new(few))?;
             }
         }
-        Ok((found.into_iter().map(|(row, (_, witness))| (row, witness)).collect(), self.searched))
+        Ok(())
+    }
+
+    /// Those of some rows that have no witness yet.
+    fn left(&self, rows: &[usize]) -> Vec<usize> {
+        rows.iter().copied().filter(|row| !self.found.contains_key(row)).collect()
     }
 
     /// Evaluates choices one after the other, each as a list of points and options that differ from the one before, if any row is
@@ -102,7 +117,6 @@ impl<'a> Search<'a> {
         declared: &[Tensor],
         rows: &[usize],
         plan: Box<dyn Iterator<Item = Vec<usize>> + 'a>,
-        found: &mut Found,
     ) -> Result<(), ExploreError> {
         if rows.is_empty() {
             return Ok(());
@@ -126,10 +140,10 @@ impl<'a> Search<'a> {
             }
             let size = taken.iter().filter(|option| **option > 0).count();
             for (row, differs) in differing.iter().flatten() {
-                if found.get(row).is_none_or(|(known, _)| size < *known) {
+                if self.found.get(row).is_none_or(|(known, _)| size < *known) {
                     let mode = self.plainly(mode, &taken);
                     let witness = Witness { taken: taken.clone(), mode, differs: *differs };
-                    found.insert(*row, (size, witness));
+                    self.found.insert(*row, (size, witness));
                 }
             }
         }

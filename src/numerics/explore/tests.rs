@@ -11,7 +11,7 @@ use crate::machine::{self, Mode};
 use crate::program::ProgramSpec;
 use crate::tensor::{DType, Data, Tensor};
 
-use super::{Answer, Seen, Settings, counterexample, enclose, explore, find_family, outside, permitted};
+use super::{Answer, ExploreError, Seen, Settings, counterexample, enclose, explore, find_family, outside, permitted};
 
 fn built(spec: &str, n: usize) -> Program {
     let spec: ProgramSpec = spec.parse().unwrap();
@@ -356,4 +356,30 @@ fn a_planted_flip_is_all_that_is_left_of_an_input() {
         assert_eq!(written[0], small.outcome[0].chosen);
         assert_ne!(small.outcome[0].chosen, small.outcome[0].declared);
     }
+}
+
+/// The time is over when choices are about to be evaluated: what one enclosure proves is told, the rest stays open.
+#[test]
+fn a_search_that_is_out_of_time_keeps_what_is_proven() {
+    let program = built("keep_max[rows=4]", 64);
+    let arguments = drawn(&program, "normal", 0);
+    let whole = explore(&program, &arguments, &[], &settings("v5e/default/off", &["rounding"])).unwrap();
+    assert!(whole.answers.iter().any(|answer| matches!(answer, Answer::Reachable(_))) && whole.out_of_time.is_none());
+    let time = std::time::Duration::from_secs(2);
+    let until = std::time::Instant::now().checked_add(time);
+    let late = Settings {
+        until,
+        announce: |_| std::thread::sleep(std::time::Duration::from_millis(2100)),
+        ..settings("v5e/default/off", &["rounding"])
+    };
+    let found = explore(&program, &arguments, &[], &late).unwrap();
+    assert!(found.out_of_time.is_some() && !found.searched.is_exhaustive);
+    for (late, whole) in found.answers.iter().zip(&whole.answers) {
+        match whole {
+            Answer::Proven { enclosures: 1 } => assert_eq!(late, whole),
+            _ => assert!(matches!(late, Answer::Open { .. }), "{late:?} {whole:?}"),
+        }
+    }
+    let over = Settings { until: Some(std::time::Instant::now()), ..settings("v5e/default/off", &["rounding"]) };
+    assert!(matches!(explore(&program, &arguments, &[], &over), Err(ExploreError::OutOfTime(_))));
 }

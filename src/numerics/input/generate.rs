@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::deadline;
 use crate::num::{Direction, Format, round_f64};
 use crate::tensor::{DType, Data, Tensor};
 
@@ -83,6 +84,7 @@ fn each_row<T: Clone + Default>(
     values.resize(place.size, T::default());
     let per_row = (place.size / argument.rows().max(1)).max(1);
     for (index, part) in (place.first_row..).zip(values.chunks_mut(per_row)) {
+        deadline::check();
         fill(index, &mut streams.sampler(place.number as u64, index), part);
     }
     Ok(values)
@@ -100,6 +102,7 @@ fn floats(
     let values = each_row(streams, arguments, place, |index, sampler, part| {
         let row = Row { spec, arguments, argument: place.number, index, format: grid, streams };
         for out in part.chunks_mut(width) {
+            deadline::check();
             spec.input().fill(&row, sampler, out);
         }
         if argument.dtype.format() != Some(grid) {

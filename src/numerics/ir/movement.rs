@@ -187,7 +187,9 @@ fn clamped_base(starts: &[i64], dims: &[usize], sizes: &[usize], strides: &[isiz
 /// Calls `visit(flat position, index)` for every index of `dims` in row-major order.
 pub fn for_each_index(dims: &[usize], mut visit: impl FnMut(usize, &[usize])) {
     let mut index = vec![0; dims.len()];
+    let mut pace = crate::deadline::Pace::default();
     for flat in 0..dims.iter().product() {
+        pace.spend(1);
         visit(flat, &index);
         for d in (0..dims.len()).rev() {
             index[d] += 1;

@@ -12,6 +12,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::deadline::{self, Pace};
+
 use crate::analysis::LibraryDot;
 use crate::ir::{Convolution, DotPlan};
 use crate::num::flush_f32;
@@ -217,6 +219,7 @@ impl DotOrder {
             };
             // Products of these numbers in these runs, each lane's summed run by run.
             let stretch = |runs: Range<usize>, numbers: Range<usize>, lanes: usize| {
+                deadline::check();
                 let of_run = |at: usize, first| numbers.clone().skip(first).step_by(lanes).map(move |l| at * run + l);
                 let of_lane = |first| lane(runs.clone().flat_map(|at| of_run(at, first)).collect());
                 let mut parts: Vec<Vec<f32>> = (0..lanes).map(of_lane).collect();
@@ -239,7 +242,8 @@ impl DotOrder {
             let stretches = starts.chain(tails).map(|(runs, numbers, lanes)| stretch(runs, numbers, lanes));
             stretches.reduce(|sums, stretch| joined(&stretch, &sums)).unwrap_or_default()
         };
-        let sums: Vec<Vec<f32>> = self.tasks.par_iter().map(sums_of).collect();
+        let deadline = deadline::current();
+        let sums: Vec<Vec<f32>> = self.tasks.par_iter().map(|task| deadline.within(|| sums_of(task))).collect();
         for (task, sums) in self.tasks.iter().zip(sums) {
             for (row, sums) in out.chunks_mut(n).zip(sums.chunks(task.columns.len())) {
                 row[task.columns.clone()].copy_from_slice(sums);
@@ -253,9 +257,11 @@ pub fn in_f64(lhs: &[f64], rhs: &[f64], plan: &DotPlan) -> Vec<f64> {
     let (m, k, n) = (plan.m, plan.k, plan.n);
     let mut out = vec![0.0; plan.batch * m * n];
     // Row by row of the right operand, so that neighbours are read one after the other.
+    let mut pace = Pace::default();
     for (row, sums) in out.chunks_mut(n.max(1)).enumerate() {
         let rhs = &rhs[row / m * k * n..(row / m + 1) * k * n];
         for (a, b) in lhs[row * k..(row + 1) * k].iter().zip(rhs.chunks(n.max(1))) {
+            pace.spend(n);
             sums.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
         }
     }

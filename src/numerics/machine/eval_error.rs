@@ -1,6 +1,7 @@
 //! Why a program has no result on the machine.
 
 use crate::budget::TooLarge;
+use crate::deadline::OutOfTime;
 use crate::ir::Instruction;
 
 /// Why a program has no result on the machine.
@@ -44,11 +45,8 @@ pub enum EvalError {
     #[error(transparent)]
     Memory(#[from] TooLarge),
     /// The time that was given is over.
-    #[error("{0} was not reached in the time that was given")]
-    OutOfTime(
-        /// The instruction that was about to be evaluated.
-        String,
-    ),
+    #[error(transparent)]
+    OutOfTime(#[from] OutOfTime),
 }
 
 pub(super) fn refuse(instruction: &Instruction, why: impl Into<String>) -> EvalError {

@@ -1,8 +1,7 @@
 //! The evaluator: one operation after the other, each in its declared type.
 
-use std::time::Instant;
-
 use crate::analysis::{self, Inner, World};
+use crate::deadline;
 use crate::ir::{
     Binary, Compare, CompareOrder, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Precision, Program,
     ResultAccuracy, Shape, TRIP_BOUND, Unary, ValueId,
@@ -37,8 +36,6 @@ pub(super) struct Machine<'a> {
     pub prepared: &'a Prepared<'a>,
     pub mode: &'a Mode,
     pub unit: VectorUnit,
-    /// When evaluation is to end, if it has not.
-    pub until: Option<Instant>,
 }
 
 /// The operands of an instruction, of a computation's values with the uses that each has left: values are dropped after
@@ -120,7 +117,8 @@ impl<'p> Machine<'p> {
         let value = values[computation.root].take();
         let value = value.ok_or_else(|| refuse(root, "a parameter is used but not given"))?;
         if value.each().is_some() {
-            analysis::reserve(root, &[], World::Machine)?;
+            let _held = analysis::reserve(root, &[], World::Machine)?;
+            return Ok(value.into_whole(root.shape.elements()));
         }
         Ok(value.into_whole(root.shape.elements()))
     }
@@ -134,7 +132,7 @@ impl<'p> Machine<'p> {
         shapes: &[&Shape],
     ) -> Result<Operand, EvalError> {
         let (op, shape) = (&instruction.op, &instruction.shape);
-        room::check_time(instruction, self.until)?;
+        deadline::check();
         contract::round_reads(&mut operands, habits.takes_rounded, self.unit.flush);
         // Within a term of several products a broadcast moves each of them.
         if habits.inner.is_none()
@@ -143,7 +141,8 @@ impl<'p> Machine<'p> {
         {
             return Ok(broadcast);
         }
-        room::check(instruction, shapes, |at| operands.get(at).is_some_and(|operand| operand.each().is_some()))?;
+        let _held =
+            room::check(instruction, shapes, |at| operands.get(at).is_some_and(|operand| operand.each().is_some()))?;
         let _busy = analysis::begin(instruction, shapes);
         if room::is_empty(instruction) {
             return Ok(Operand::whole(Value::empty(shape)));

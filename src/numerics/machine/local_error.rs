@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use crate::deadline;
 use crate::ir::{Class, ComputationId, Instruction, Op, Program, Shape};
 use crate::tensor::{DType, Tensor};
 
@@ -87,9 +88,11 @@ impl LocalErrors {
                 self.errors.iter().enumerate().map(|(at, error)| (self.in_wide(&error.place), at)).collect();
             let mut effects: Vec<Option<T>> = self.errors.iter().map(|_| None).collect();
             let mut held: Vec<(usize, Walk)> = Vec::new();
+            let deadline = deadline::current();
             let run = |(at, walk): (usize, Walk)| Ok((at, measure(walk.finish()?.f64s())));
             let mut run_held = |held: &mut Vec<(usize, Walk)>| -> Result<(), EvalError> {
-                let done: Result<Vec<(usize, T)>, EvalError> = std::mem::take(held).into_par_iter().map(run).collect();
+                let held = std::mem::take(held).into_par_iter();
+                let done: Result<Vec<(usize, T)>, EvalError> = held.map(|part| deadline.within(|| run(part))).collect();
                 done?.into_iter().for_each(|(at, effect)| effects[at] = Some(effect));
                 Ok(())
             };

@@ -9,6 +9,7 @@ use crate::analysis::{
     find_sum_loops, with_code,
 };
 use crate::budget::{self, TooLarge};
+use crate::deadline;
 use crate::ir::{Binary, Computation, ComputationId, Double, Fusion, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
 
@@ -237,7 +238,7 @@ impl<'p> Prepared<'p> {
         let own =
             self.program.entry().parameter_shapes().into_iter().enumerate().filter(|(number, _)| !is_held(*number));
         let bytes = own.map(|(_, shape)| array_bytes(shape, World::Machine)).fold(0, u128::saturating_add);
-        budget::reserve(bytes, || "the program's arguments".to_string())?;
+        let _held = budget::reserve(bytes, || "the program's arguments".to_string())?;
         let value = |(number, tensor): (usize, &Tensor)| match held.0.get(number) {
             Some(Some(held)) => held.clone(),
             _ => Value::of_tensor(tensor),
@@ -264,13 +265,18 @@ impl<'p> Prepared<'p> {
         until: Option<Instant>,
     ) -> Result<Vec<Tensor>, EvalError> {
         self.room.get_or_init(|| check_memory(self.program, World::Machine)).clone()?;
-        let machine = Machine { until, ..self.machine(mode)? };
+        let machine = self.machine(mode)?;
         let results = || machine.results(arguments.0.clone());
         // Whoever is not one of the threads that share work hands every piece of it over, and waits: in a loop's body that adds up.
         let loops = |computation: &Computation| {
             computation.instructions.iter().any(|instruction| matches!(instruction.op, Op::While { .. }))
         };
-        if self.program.computations.iter().any(loops) { rayon::scope(|_| results()) } else { results() }
+        let handed_over = || {
+            let deadline = deadline::current();
+            rayon::scope(|_| deadline.within(results))
+        };
+        let work = || if self.program.computations.iter().any(loops) { handed_over() } else { results() };
+        if until.is_some() { deadline::until(until, work)? } else { work() }
     }
 
     /// Whether the program can be evaluated in `mode` at all, as far as its types show: every evaluation asks this first.
@@ -292,7 +298,7 @@ impl<'p> Prepared<'p> {
     /// As [`Prepared::check_mode`].
     pub(super) fn machine<'a>(&'a self, mode: &'a Mode) -> Result<Machine<'a>, EvalError> {
         self.check_mode(mode)?;
-        Ok(Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit(), until: None })
+        Ok(Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit() })
     }
 
     /// The frame of each computation, where a compiler makes code or where no code is planned.

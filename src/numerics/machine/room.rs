@@ -1,14 +1,12 @@
-//! Room for what an instruction lays out: memory, time, and elements that anyone waits for.
-
-use std::time::Instant;
+//! Room for what an instruction lays out: memory, and elements that anyone waits for.
 
 use crate::analysis::{self, MOST_WORK, World, array_bytes, describe, work};
-use crate::budget;
+use crate::budget::{self, Reserved};
 use crate::ir::{Class, Instruction, Op, Shape};
 
 use super::eval_error::{EvalError, refuse};
 
-/// Refuses an instruction whose arrays do not fit in memory, with those of its operands written out that `spreads` says are
+/// Holds the memory for an instruction's arrays, with those of its operands written out that `spreads` says are
 /// broadcasts.
 ///
 /// # Errors
@@ -17,17 +15,17 @@ pub(super) fn check(
     instruction: &Instruction,
     shapes: &[&Shape],
     spreads: impl Fn(usize) -> bool,
-) -> Result<(), EvalError> {
+) -> Result<Reserved, EvalError> {
     let op = &instruction.op;
     // These hand a broadcast on as it is.
     if (0..shapes.len()).any(&spreads) && matches!(op, Op::Copy | Op::OptimizationBarrier | Op::Reshape | Op::Convert) {
-        return Ok(());
+        return Ok(Reserved::nothing());
     }
     check_work(instruction, shapes, World::Machine)?;
-    analysis::reserve(instruction, shapes, World::Machine)?;
+    let own = analysis::instruction_bytes(instruction, shapes, World::Machine);
     let spread = shapes.iter().enumerate().filter(|(at, _)| spreads(*at));
     let bytes = spread.map(|(_, shape)| array_bytes(shape, World::Machine)).fold(0, u128::saturating_add);
-    Ok(budget::reserve(bytes, || describe(instruction))?)
+    Ok(budget::reserve(own.saturating_add(bytes), || describe(instruction))?)
 }
 
 /// Whether an instruction computes arrays without elements, and nothing else.
@@ -48,15 +46,4 @@ pub(super) fn check_work(instruction: &Instruction, shapes: &[&Shape], world: Wo
         return Err(refuse(instruction, why));
     }
     Ok(())
-}
-
-/// Refuses to go on when the time that was given is over.
-///
-/// # Errors
-/// Then; with the instruction that comes next.
-pub(super) fn check_time(instruction: &Instruction, until: Option<Instant>) -> Result<(), EvalError> {
-    match until {
-        Some(until) if Instant::now() > until => Err(EvalError::OutOfTime(instruction.name.clone())),
-        _ => Ok(()),
-    }
 }

@@ -1,5 +1,6 @@
 //! Regions of scalars that are none of the known reducers or comparators: interpreted, one application at a time.
 
+use crate::deadline::Pace;
 use crate::ir::{Binary, Class, Compare, CompareOrder, Computation, ComputationId, Op, Program, ResultAccuracy, Unary};
 use crate::tensor::DType;
 
@@ -106,6 +107,7 @@ pub(super) struct Region<'a> {
     machine: &'a Machine<'a>,
     template: &'a Template<'a>,
     slots: Vec<Scalar>,
+    pace: Pace,
 }
 
 impl<'a> Region<'a> {
@@ -113,7 +115,7 @@ impl<'a> Region<'a> {
     /// If the region holds an operation that has no meaning for scalars.
     pub fn new(machine: &'a Machine<'a>, region: ComputationId) -> Result<Region<'a>, EvalError> {
         let template = machine.prepared.template(region)?;
-        Ok(Region { machine, template, slots: template.slots.clone() })
+        Ok(Region { machine, template, slots: template.slots.clone(), pace: Pace::default() })
     }
 
     /// The results for these arguments, as many as there are parameters.
@@ -123,6 +125,7 @@ impl<'a> Region<'a> {
             .take(self.template.parameters)
             .zip(arguments)
             .for_each(|(slot, argument)| *slot = argument);
+        self.pace.spend(16);
         for step in &self.template.steps {
             self.slots[step.slot] = self.step(step);
         }

@@ -268,6 +268,7 @@ fn dots_one_by_one<A: Arithmetic + ?Sized>(
 ) -> Vec<A::Number> {
     let mut numbers = Vec::with_capacity(m * n);
     for at in 0..m * n {
+        crate::deadline::check();
         numbers.push(match wanted.is_none_or(|wanted| wanted[at]) {
             true => dot(arithmetic, operands, [starts[0] + at / n * k, starts[1] + at % n], [k, n]),
             false => arithmetic.unknown(),
@@ -283,8 +284,9 @@ pub(super) fn dot<A: Arithmetic + ?Sized>(
     starts: [usize; 2],
     [k, stride]: [usize; 2],
 ) -> A::Number {
-    let mut products = Vec::with_capacity(k);
+    let (mut products, mut pace) = (Vec::with_capacity(k), crate::deadline::Pace::default());
     for at in 0..k {
+        pace.spend(64);
         let (x, y) = (arithmetic.at(lhs, starts[0] + at), arithmetic.at(rhs, starts[1] + at * stride));
         products.push(arithmetic.binary(Field::Multiply, &x, &y));
     }

@@ -41,6 +41,7 @@ use superaccumulator::Superaccumulator;
 pub(super) use twin::{Lie, first_twins};
 
 use super::interval::{Interval, two_sum};
+use crate::deadline;
 
 /// The number of outputs that each rung decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -111,6 +112,7 @@ pub fn certified_dots<T: Copy + Into<f64>, U: Copy + Into<f64>>(
 ) -> CertifiedDots {
     let (mut rounded, mut enclosure) = (vec![0.0; m * n], vec![Interval::exact(0.0); m * n]);
     let counts = certified_tiles(lhs, rhs, m, k, n, |tile| {
+        deadline::check();
         for (i, outputs) in tile.rows.zip(tile.outputs.chunks_exact(tile.columns.len())) {
             let at = i * n + tile.columns.start;
             for (to, output) in rounded[at..].iter_mut().zip(outputs) {

@@ -6,6 +6,7 @@ mod tests;
 use std::collections::HashMap;
 
 use crate::analysis;
+use crate::deadline;
 use crate::ir::{
     Compare, CompareOrder, ComputationId, Instruction, LibraryFunction, Op, Program, Shape, TRIP_BOUND, Unary, ValueId,
     movement,
@@ -106,6 +107,7 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
         let mut uses = prepared.uses[callee].clone();
         let mut values: Vec<Option<Value<A>>> = Vec::with_capacity(computation.instructions.len());
         for (id, instruction) in computation.instructions.iter().enumerate() {
+            deadline::check();
             // The entry's tuple only lists results.
             let listing = needs.is_some() && id == computation.root && instruction.op == Op::Tuple;
             if listing || uses[id] == 0 || needs.is_some_and(|n| n[id] == Need::Nothing) {
@@ -133,7 +135,7 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
             }
             let value = match (&instruction.op, arguments) {
                 (Op::Parameter(number), Arguments::Tensors(tensors)) => {
-                    pass_room::check_array(&self.world.arithmetic, instruction)?;
+                    let _held = pass_room::check_array(&self.world.arithmetic, instruction)?;
                     self.tensor_value(&tensors[*number])
                 }
                 (Op::Parameter(number), Arguments::Values(given)) => given[*number].clone(),
@@ -215,7 +217,7 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
         wanted: Wanted,
     ) -> Result<Value<A>, OracleError> {
         let (shape, dims) = (&instruction.shape, instruction.shape.dims());
-        pass_room::check(&self.world.arithmetic, instruction, operands, shapes)?;
+        let _held = pass_room::check(&self.world.arithmetic, instruction, operands, shapes)?;
         let _busy = analysis::begin(instruction, shapes);
         if pass_room::is_empty(instruction) {
             return Ok(self.forget(shape));

@@ -6,6 +6,7 @@ mod by_pairs;
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use crate::deadline::Pace;
 use crate::ir::Unary;
 use crate::tensor::Data;
 
@@ -85,6 +86,11 @@ kernels! {
 
 /// Each element by the whole operation; one result a run.
 pub(super) fn map(x: &Intervals, function: impl Fn(Interval) -> Interval) -> Intervals {
+    let mut pace = Pace::default();
+    let mut function = |x| {
+        pace.spend(64);
+        function(x)
+    };
     if x.lo.run() == x.hi.run() {
         let ends = x.lo.values().iter().zip(x.hi.values());
         let (lo, hi) = ends.map(|(lo, hi)| function(Interval { lo: *lo, hi: *hi })).map(|r| (r.lo, r.hi)).unzip();

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use crate::deadline::Pace;
 use crate::ir::Unary;
 
 use super::arithmetic::{Arithmetic, AsPairs, Bivariate, Dots, Field, Wanted, dots_by_products};
@@ -106,7 +107,9 @@ impl<K: Kernel, W: Fn(Pair, Pair) -> Pair> Loop for Apply<'_, K, W> {
         let [mut hi, mut lo, mut error] = [0; 3].map(|_| store::vector(len));
         let tables = Tables::ready();
         let [mut a, mut b, mut out] = [Chunk::ONES; 3];
+        let mut pace = Pace::default();
         for start in (0..len).step_by(CHUNK) {
+            pace.spend(CHUNK);
             a.load(x, start);
             b.load(y, start);
             for i in 0..CHUNK {

@@ -1,7 +1,7 @@
 //! Room for what a pass lays out: enclosures are larger than numbers, those of MPFR by far.
 
 use crate::analysis::{self, MOST_WORK, World, describe, work};
-use crate::budget;
+use crate::budget::{self, Reserved};
 use crate::ir::{Class, Instruction, Op, Shape};
 
 use super::arithmetic::Arithmetic;
@@ -11,41 +11,45 @@ use super::oracle_error::OracleError;
 /// Bytes of an element's identity: its class and its key.
 const IDENTITY: u128 = 16;
 
-/// Refuses an instruction whose arrays do not fit in memory, or whose windows show more elements than anyone waits for.
+/// Holds the memory for an instruction's arrays, and refuses one whose windows show more elements than anyone waits for.
 ///
 /// # Errors
-/// Then.
+/// Then, and if the arrays do not fit.
 pub(super) fn check<A: Arithmetic>(
     arithmetic: &A,
     instruction: &Instruction,
     operands: &[Value<A>],
     shapes: &[&Shape],
-) -> Result<(), OracleError> {
+) -> Result<Reserved, OracleError> {
     let op = &instruction.op;
     let shares = matches!(op.class(), Class::Lists | Class::Calls)
         || matches!(op, Op::Reshape | Op::Copy | Op::OptimizationBarrier | Op::ReducePrecision { .. });
     // One number for all elements.
     let spreads = matches!((op, operands), (Op::Broadcast { .. }, [Value::Float(array)]) if array.len == 1);
     if shares || spreads {
-        return Ok(());
+        return Ok(Reserved::nothing());
     }
     if work(instruction, shapes, World::Truth) > MOST_WORK && matches!(op, Op::ReduceWindow { .. }) {
         let why = "its windows show more elements together than are followed";
         return Err(OracleError::NoMeaning { name: instruction.name.clone(), opcode: op.opcode(), why });
     }
-    analysis::reserve(instruction, shapes, World::Truth)?;
-    check_array(arithmetic, instruction)
+    let needed =
+        analysis::instruction_bytes(instruction, shapes, World::Truth).max(bytes_of_array(arithmetic, instruction));
+    Ok(budget::reserve(needed, || describe(instruction))?)
 }
 
-/// Refuses an array whose elements do not fit in memory.
+/// Holds the memory for an array.
 ///
 /// # Errors
-/// Then.
-pub(super) fn check_array<A: Arithmetic>(arithmetic: &A, instruction: &Instruction) -> Result<(), OracleError> {
+/// If its elements do not fit.
+pub(super) fn check_array<A: Arithmetic>(arithmetic: &A, instruction: &Instruction) -> Result<Reserved, OracleError> {
+    Ok(budget::reserve(bytes_of_array(arithmetic, instruction), || describe(instruction))?)
+}
+
+fn bytes_of_array<A: Arithmetic>(arithmetic: &A, instruction: &Instruction) -> u128 {
     let is_float = instruction.shape.dtype().is_some_and(|dtype| dtype.is_float());
     let each = if is_float { arithmetic.number_bytes() as u128 + IDENTITY } else { 16 };
-    let bytes = budget::bytes_of(instruction.shape.dims().iter().copied(), each);
-    Ok(budget::reserve(bytes, || describe(instruction))?)
+    budget::bytes_of(instruction.shape.dims().iter().copied(), each)
 }
 
 /// Whether an instruction computes arrays without elements, and nothing else.

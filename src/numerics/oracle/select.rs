@@ -386,6 +386,7 @@ fn merged(positions: &[usize], before: &impl Fn(usize, usize) -> bool) -> Vec<us
     if positions.len() < 2 {
         return positions.to_vec();
     }
+    crate::deadline::check();
     let (left, right) = positions.split_at(positions.len() / 2);
     let (left, right) = (merged(left, before), merged(right, before));
     let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());

@@ -1,8 +1,6 @@
 //! Inputs beside places where a result changes: what is computed otherwise changes elsewhere, however rarely random inputs
 //! show it in results of few bits.
 
-use std::time::Instant;
-
 use crate::input::Sampler;
 use crate::tensor::{DType, Tensor};
 
@@ -70,9 +68,8 @@ impl Way {
 impl Search<'_> {
     /// Moves elements of an input until a result of the larger program changes, row by row, to the last bit before it; gives
     /// what differs from the other program on the way.
-    pub fn approach(&mut self, block: usize, until: Option<Instant>) -> Result<Option<Difference>, SameError> {
+    pub fn approach(&mut self, block: usize) -> Result<Option<Difference>, SameError> {
         let (trial, large) = (self.tried, self.alignment.large());
-        let over = || until.is_some_and(|until| Instant::now() > until);
         let shapes = self.alignment.shapes(large);
         let movable: Vec<usize> = (0..shapes.len())
             .filter(|at| shapes[*at].element_type().is_float() && shapes[*at].elements() > 0)
@@ -82,7 +79,7 @@ impl Search<'_> {
         let trial = 4 * (sampler.bits() >> 40);
         let mut inputs = self.arguments(trial);
         for _ in 0..ELEMENTS {
-            if movable.is_empty() || over() {
+            if movable.is_empty() {
                 return self.next(block);
             }
             let argument = movable[sampler.below(movable.len() as u64) as usize];
@@ -109,7 +106,7 @@ impl Search<'_> {
                     way.ends[usize::from(!unchanged)][row] = numbers[row];
                 }
                 numbers = way.half_way(shapes[argument].element_type());
-                if numbers == way.ends[0] || over() {
+                if numbers == way.ends[0] {
                     break;
                 }
             }

@@ -14,6 +14,7 @@ mod witness;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use crate::deadline::{self, OutOfTime};
 use crate::ir::Program;
 use crate::machine::{EvalError, Grounds, Mode, Permits, Prepared, Traced};
 
@@ -277,11 +278,10 @@ pub fn compare<'a>(
                     break;
                 }
                 turns += 1;
-                let tried = match turns % TURNS {
-                    0 => search.approach(block, begun.checked_add(settings.patience)),
+                let tried = in_time(search.until, || match turns % TURNS {
+                    0 => search.approach(block),
                     _ => search.next(block),
-                };
-                let tried = in_time(tried)?;
+                })?;
                 gave_up = tried.is_none();
                 found = tried.flatten();
             }
@@ -318,7 +318,7 @@ fn check_proof(
 ) -> Result<(), SameError> {
     while search.tried < CHECKS && (search.tried == 0 || search.tried.saturating_mul(alignment.elements()) < CHECKED) {
         let block = search.tried as usize % alignment.blocks();
-        match in_time(search.next(block))? {
+        match in_time(search.until, || search.next(block))? {
             Some(None) => {}
             Some(Some(difference)) => return Err(SameError::Contradiction(difference.to_string())),
             None => {
@@ -330,12 +330,13 @@ fn check_proof(
     Ok(())
 }
 
-/// The outcome of trying an input; `None` where the time was over or the memory too small for it.
-fn in_time<T>(tried: Result<T, SameError>) -> Result<Option<T>, SameError> {
-    match tried {
-        Ok(found) => Ok(Some(found)),
-        Err(SameError::Evaluation { error: EvalError::OutOfTime(_) | EvalError::Memory(_), .. }) => Ok(None),
-        Err(error) => Err(error),
+/// The outcome of trying an input until a time; `None` where the time was over or the memory too small for it.
+fn in_time<T>(until: Option<Instant>, tried: impl FnOnce() -> Result<T, SameError>) -> Result<Option<T>, SameError> {
+    match deadline::until(until, tried) {
+        Ok(Ok(found)) => Ok(Some(found)),
+        Err(OutOfTime { .. }) => Ok(None),
+        Ok(Err(SameError::Evaluation { error: EvalError::OutOfTime(_) | EvalError::Memory(_), .. })) => Ok(None),
+        Ok(Err(error)) => Err(error),
     }
 }
 

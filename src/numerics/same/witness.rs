@@ -5,6 +5,7 @@ use std::iter::repeat_n;
 use std::time::Instant;
 
 use crate::budget::{self, TooLarge};
+use crate::deadline::{self, Pace};
 use crate::input::{InputKey, Sampler, Streams};
 use crate::ir::{Shape, ValueId};
 use crate::machine::{EvalError, Permits, Prepared, Replay};
@@ -63,7 +64,7 @@ pub struct Search<'a> {
     /// Inputs on which both programs were run.
     pub tried: u64,
     /// When trying ends, within an input as well.
-    until: Option<Instant>,
+    pub until: Option<Instant>,
 }
 
 impl<'a> Search<'a> {
@@ -84,8 +85,10 @@ impl<'a> Search<'a> {
         let bytes = u128::from(self.alignment.elements()).saturating_mul(16);
         let too_large =
             |error: TooLarge| SameError::Evaluation { which: SIDES[self.alignment.large()], error: error.into() };
-        budget::reserve(bytes, || "an input to try".to_string()).map_err(too_large)?;
-        Ok(self.try_on(&self.arguments(trial), trial, block)?.1)
+        let held = budget::reserve(bytes, || "an input to try".to_string()).map_err(too_large)?;
+        let arguments = self.arguments(trial);
+        drop(held);
+        Ok(self.try_on(&arguments, trial, block)?.1)
     }
 
     /// The larger program's arguments of a trial.
@@ -122,7 +125,7 @@ impl<'a> Search<'a> {
 
     fn results(&self, side: usize, inputs: &[Tensor]) -> Result<Vec<Tensor>, SameError> {
         let (prepared, mode) = (&self.prepared[side], &self.settings.modes[side]);
-        let evaluate = || prepared.evaluate_until(mode, &prepared.bind(inputs)?, self.until);
+        let evaluate = || prepared.evaluate(mode, &prepared.bind(inputs)?);
         evaluate().map_err(|error| SameError::Evaluation { which: SIDES[side], error })
     }
 
@@ -149,8 +152,11 @@ impl<'a> Search<'a> {
         let Difference { inputs, shown: result, results } = difference;
         let mut value = None;
         if let Some(meeting) = &meeting {
-            let [one, other] = [0, 1].map(|side| self.value(side, &inputs[side], meeting.places[side].value));
-            if let (Some(a), Some(b)) = (&one?, &other?)
+            let both = || [0, 1].map(|side| self.value(side, &inputs[side], meeting.places[side].value));
+            // Naming it takes no longer than finding it may.
+            let until = Instant::now().checked_add(self.settings.patience);
+            if let Ok([one, other]) = deadline::until(until, both)
+                && let (Some(a), Some(b)) = (&one?, &other?)
                 && a.dtype() == b.dtype()
                 && a.len() == b.len()
                 && let Some(at) = (0..a.len()).find(|at| self.differ(a, *at, b, *at))
@@ -194,7 +200,7 @@ pub fn streams(trial: u64) -> Streams {
 /// number of f32, every other time in rows of equal numbers.
 pub fn fill(trial: u64, argument: usize, shape: &Shape) -> Tensor {
     let streams = streams(trial);
-    let mut sampler = streams.sampler(argument as u64, 0);
+    let (mut sampler, mut pace) = (streams.sampler(argument as u64, 0), Pace::default());
     let (dtype, count) = (shape.element_type(), shape.elements());
     let data = if dtype.is_float() {
         let scale = match trial % 4 {
@@ -206,7 +212,8 @@ pub fn fill(trial: u64, argument: usize, shape: &Shape) -> Tensor {
             _ => SCALES[trial as usize / 4 % SCALES.len()],
         };
         let positive = (trial + argument as u64 / 2) % 4 == 1;
-        let value = |sampler: &mut Sampler| {
+        let mut value = |sampler: &mut Sampler| {
+            pace.spend(16);
             let value = sampler.normal() * scale;
             let value = if positive { value.abs() } else { value };
             if trial % 4 == 3 && sampler.below(16) == 0 { special(sampler, value) } else { value }

@@ -9,6 +9,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::deadline;
+
 use super::instructions::{Instructions, Set};
 #[cfg(target_arch = "x86_64")]
 use super::isa::{Avx2, Avx512};
@@ -151,6 +153,7 @@ impl Problem<'_> {
         let threads = rayon::current_num_threads();
         let share = self.m.div_ceil(threads);
         let rows = packed.min(waiting).min(share.max(64)).div_ceil(R) * R;
+        let deadline = deadline::current();
         let band = |top: usize, span: Range<usize>, out: &mut [f32]| {
             let (first, end) = (span.start, span.end);
             let mut band = Band::<I, R, C>::new(self, isa, top, span, out);
@@ -158,7 +161,7 @@ impl Problem<'_> {
         };
         if self.m > rows {
             let bands = out.par_chunks_mut(rows * self.n).enumerate();
-            return bands.for_each(|(at, out)| band(at * rows, 0..self.n, out));
+            return bands.for_each(|(at, out)| deadline.within(|| band(at * rows, 0..self.n, out)));
         }
         let width = self.n.div_ceil(threads).next_multiple_of(C);
         if width >= self.n || self.m * self.k * self.n < WORTH_SHARING {
@@ -169,7 +172,7 @@ impl Problem<'_> {
         let part = |first: usize| {
             let span = first..self.n.min(first + width);
             let mut out = vec![0.0; self.m * span.len()];
-            band(0, span.clone(), &mut out);
+            deadline.within(|| band(0, span.clone(), &mut out));
             (span, out)
         };
         let parts: Vec<(Range<usize>, Vec<f32>)> = starts.into_par_iter().map(part).collect();
@@ -238,6 +241,7 @@ impl<'a, I: Isa, const R: usize, const C: usize> Band<'a, I, R, C> {
         }
         let mut start = 0;
         loop {
+            deadline::check();
             let stretch = problem.stretch_at(start);
             self.pack(stretch, group);
             if problem.is_shallow() {

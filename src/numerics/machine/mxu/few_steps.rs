@@ -5,6 +5,8 @@ use std::marker::PhantomData;
 
 use rayon::prelude::*;
 
+use crate::deadline;
+
 use super::Passes;
 use super::arithmetic::{Arithmetic, Flushed, Fused, FusedFlushed, Separate};
 use super::blocks::{Problem, add};
@@ -47,7 +49,8 @@ impl Problem<'_> {
         right.reset(form, PANEL * k, n.div_ceil(PANEL));
         let window = Window { first: 0, rows: k, width: n, stride: n };
         isa.run(Panels::<PANEL>(Packing { source: rhs, window, form, measure: false, packed: &mut right }));
-        out.par_chunks_mut(ROWS * n).zip(lhs.par_chunks(ROWS * k)).for_each(|(out, source)| {
+        let deadline = deadline::current();
+        let band = |(out, source): (&mut [f32], &[f32])| {
             let mut left = Packed::default();
             let rows = source.len() / k;
             left.reset(form, k, rows);
@@ -55,7 +58,9 @@ impl Problem<'_> {
             isa.run(Strips::<1>(Packing { source, window, form, measure: false, packed: &mut left }));
             let initial = self.initial_sum();
             isa.run(Band::<A> { passes, left: &left, right: &right, k, n, initial, out, arithmetic: PhantomData });
-        });
+        };
+        let parts = out.par_chunks_mut(ROWS * n).zip(lhs.par_chunks(ROWS * k));
+        parts.for_each(|part| deadline.within(|| band(part)));
     }
 }
 

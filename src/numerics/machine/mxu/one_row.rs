@@ -5,6 +5,8 @@ use std::marker::PhantomData;
 
 use rayon::prelude::*;
 
+use crate::deadline;
+
 use crate::machine::vector::prefetch;
 use crate::num::flush_f32;
 
@@ -51,7 +53,8 @@ impl Problem<'_> {
             Products::Exact => isa.run(Stripe::<Fused>::new(self, form, &row, at * width, sums)),
         };
         if shared {
-            out.par_chunks_mut(width).enumerate().for_each(stripe);
+            let deadline = deadline::current();
+            out.par_chunks_mut(width).enumerate().for_each(|part| deadline.within(|| stripe(part)));
         } else {
             out.chunks_mut(width).enumerate().for_each(stripe);
         }

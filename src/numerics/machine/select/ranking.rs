@@ -1,6 +1,7 @@
 //! Sorting and exact top-k, by integer keys that order as the floats do.
 
 use crate::analysis::Comparator;
+use crate::deadline::Pace;
 use crate::ir::CompareOrder;
 use crate::num::flush_f32;
 
@@ -42,6 +43,11 @@ pub fn top_k_wide(row: &[f64], k: usize, largest: bool) -> Vec<usize> {
 
 /// Sorts by `less`. It always ends, even if that is no order, and the result depends on nothing but the answers.
 pub fn sort_by<T: Copy>(ties: Ties, items: &mut Vec<T>, mut less: impl FnMut(T, T) -> bool) {
+    let mut pace = Pace::default();
+    let mut less = |a, b| {
+        pace.spend(1);
+        less(a, b)
+    };
     match ties {
         Ties::InOrder => merge_sort(items, less),
         Ties::Introsort => introsort(items, &mut less),
@@ -70,7 +76,13 @@ pub fn sort_indices(row: &[f32], comparator: Comparator, flush: bool, ties: Ties
     let mut items: Vec<u64> = row.iter().enumerate().map(|(at, v)| u64::from(order(*v)) << 32 | at as u64).collect();
     match ties {
         Ties::InOrder => sort_items(&mut items),
-        Ties::Introsort => introsort(&mut items, &mut |a, b| a >> 32 < b >> 32),
+        Ties::Introsort => {
+            let mut pace = Pace::default();
+            introsort(&mut items, &mut |a, b| {
+                pace.spend(1);
+                a >> 32 < b >> 32
+            })
+        }
     }
     items.into_iter().map(|item| item as u32).collect()
 }

@@ -96,7 +96,7 @@ impl Prepared<'_> {
         let machine = self.machine(mode)?;
         let shapes = self.program.entry().parameter_shapes();
         let all = shapes.iter().map(|shape| array_bytes(shape, World::Symbols)).fold(0, u128::saturating_add);
-        budget::reserve(all, || "the program's arguments, each element of which is followed".to_string())?;
+        let _held = budget::reserve(all, || "the program's arguments, each element of which is followed".to_string())?;
         let arguments = shapes.iter().zip(namings).map(|(shape, naming)| name_elements(shape, naming)).collect();
         Tracer::new(&machine, permits, budget).results(arguments)
     }

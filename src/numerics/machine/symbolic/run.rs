@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::analysis::{self, Contractions, World};
+use crate::deadline;
 use crate::ir::{ComputationId, Instruction, Op, Program, Setting, Shape, movement};
 
 use super::super::eval_error::{EvalError, refuse};
@@ -154,7 +155,8 @@ impl<'a> Tracer<'a> {
         let (instruction, shape) = (site.instruction, &site.instruction.shape);
         let read: usize = site.operands.iter().flat_map(Symbols::arrays).map(|array| array.elements.len()).sum();
         room::check_work(instruction, &site.shapes, World::Symbols)?;
-        analysis::reserve(instruction, &site.shapes, World::Symbols)?;
+        deadline::check();
+        let _held = analysis::reserve(instruction, &site.shapes, World::Symbols)?;
         self.spend(instruction, shape.elements() + read)?;
         let _busy = analysis::begin(instruction, &site.shapes);
         if room::is_empty(instruction) {

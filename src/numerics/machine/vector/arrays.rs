@@ -3,6 +3,8 @@
 
 use rayon::prelude::*;
 
+use crate::deadline;
+
 /// Elements that fit the first-level cache beside another operand, so that several steps on a chunk read memory once.
 const CHUNK: usize = 4096;
 
@@ -79,13 +81,14 @@ impl<'a, T: Copy> Side<'a, T> {
 
 /// Runs `work(position of the chunk, chunk)` over chunks that fit the cache.
 pub(crate) fn in_chunks<T: Send>(values: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
+    let deadline = deadline::current();
     let all = |start: usize, share: &mut [T]| {
         share.chunks_mut(CHUNK).enumerate().for_each(|(i, chunk)| work(start + i * CHUNK, chunk));
     };
     if values.len() < PARALLEL {
         all(0, values);
     } else {
-        values.par_chunks_mut(SHARE).enumerate().for_each(|(i, share)| all(i * SHARE, share));
+        values.par_chunks_mut(SHARE).enumerate().for_each(|(i, share)| deadline.within(|| all(i * SHARE, share)));
     }
 }
 
@@ -94,7 +97,8 @@ pub(crate) fn over_rows<T: Send>(count: usize, width: usize, work: impl Fn(usize
     if count.saturating_mul(width) < PARALLEL {
         (0..count).map(work).collect()
     } else {
-        (0..count).into_par_iter().map(work).collect()
+        let deadline = deadline::current();
+        (0..count).into_par_iter().map(|row| deadline.within(|| work(row))).collect()
     }
 }
 
@@ -105,7 +109,9 @@ pub(crate) fn in_rows<T: Send>(out: &mut [T], width: usize, rows: usize, work: i
     if out.len() < PARALLEL {
         out.chunks_mut(block).enumerate().for_each(|(i, chunk)| work(i * rows, chunk));
     } else {
-        out.par_chunks_mut(block).enumerate().for_each(|(i, chunk)| work(i * rows, chunk));
+        let deadline = deadline::current();
+        let within = |(i, chunk): (usize, &mut [T])| deadline.within(|| work(i * rows, chunk));
+        out.par_chunks_mut(block).enumerate().for_each(within);
     }
 }
 

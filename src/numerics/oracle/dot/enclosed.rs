@@ -19,6 +19,7 @@ use super::facts::norm_bound;
 use super::panel::transpose;
 use super::simd::{Kernel, Vectors, dgemm, dispatch};
 use super::{even_parts, two_sum};
+use crate::deadline;
 use crate::num::{exp2i, floor_log2};
 use crate::oracle::pair::{IRREGULAR, Pair};
 
@@ -83,6 +84,7 @@ pub fn enclosed_products(lhs: &Entries, rhs: &Entries, [m, k, n]: [usize; 3], de
             right.start(columns.len());
             tile.start(rows.len() * columns.len());
             for block in even_parts(k, BLOCK) {
+                deadline::check();
                 left.fill_rows(lhs, k, rows.clone(), block.clone());
                 right.fill_columns(rhs, n, columns.clone(), block.clone());
                 tile.add(&left, &right, k);

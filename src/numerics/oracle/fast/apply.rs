@@ -5,6 +5,7 @@ use super::super::interval::Interval;
 use super::super::isa::{CHUNK, Loop, widest};
 use super::super::store;
 use super::Intervals;
+use crate::deadline::Pace;
 
 /// An operation on one or two regular intervals for a loop to apply; the ends of its result are the wrong way round where an
 /// interval is none.
@@ -44,7 +45,9 @@ impl<K: Kernel, W: Fn(Interval, Interval) -> Interval> Loop for Apply<'_, K, W> 
         let len = x.lo.len();
         let (mut lo, mut hi) = (store::vector(len), store::vector(len));
         let [mut x_lo, mut x_hi, mut y_lo, mut y_hi, mut out_lo, mut out_hi] = [[1.0; CHUNK]; 6];
+        let mut pace = Pace::default();
         for start in (0..len).step_by(CHUNK) {
+            pace.spend(CHUNK);
             x.lo.load(start, &mut x_lo);
             x.hi.load(start, &mut x_hi);
             y.lo.load(start, &mut y_lo);

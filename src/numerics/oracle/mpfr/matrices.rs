@@ -23,6 +23,7 @@ use rug::{Float, Integer};
 use super::digits::{DIGIT, Digits, Kind, Layout, Scale};
 use super::middle::SHORT;
 use super::reals::Reals;
+use crate::deadline;
 use crate::oracle::between::Between;
 use crate::oracle::dot::{Vectors, dgemm};
 
@@ -83,23 +84,26 @@ pub(super) fn matrix_product(
         Reals::Plain(values) => Some(Cow::Owned(values.to_vec())),
         Reals::Enclosed(_) => None,
     };
+    let deadline = deadline::current();
     let height = (ROWS / digits).clamp(8, 256);
     for (band, rows) in rows.chunks(height).enumerate() {
         let left = Digits::of_reals(left.reals, left.layout, rows, digits, bits);
         // Enclosures are counted references, which stay in this thread.
         for (group, tiles) in tiles.chunks(rayon::current_num_threads().max(1)).enumerate() {
+            deadline::check();
             let known: Vec<Vec<Found>> = match &plain {
                 Some(values) => {
                     let tile = |tile: &&[usize]| {
                         let right = Digits::of_plain(values, right.layout, tile, digits);
                         multiply(&left, &right, digits, bits)
                     };
-                    tiles.par_iter().map(tile).collect()
+                    tiles.par_iter().map(|part| deadline.within(|| tile(part))).collect()
                 }
                 None => {
                     let digits_of = |tile: &&[usize]| Digits::of_reals(right.reals, right.layout, tile, digits, bits);
                     let made: Vec<Digits> = tiles.iter().map(digits_of).collect();
-                    made.par_iter().map(|right| multiply(&left, right, digits, bits)).collect()
+                    let product = |right: &Digits| deadline.within(|| multiply(&left, right, digits, bits));
+                    made.par_iter().map(product).collect()
                 }
             };
             let first = group * rayon::current_num_threads().max(1) * COLUMNS;

@@ -23,6 +23,7 @@ use super::matrices::{Found, Operand, matrix_product};
 use super::middle::{Entry, SHORT};
 use super::reals::Reals;
 use super::terms::Terms;
+use crate::deadline;
 use crate::oracle::arithmetic::{Arithmetic, Wanted, dot};
 use crate::oracle::between::Between;
 use crate::oracle::dot::exact_dot;
@@ -126,6 +127,7 @@ impl Mpfr {
         let terms = [(left, &rows), (right, &columns)].map(|(operand, vectors)| Terms::new(operand, vectors));
         let mut numbers = vec![self.unknown(); m * n];
         for (at, found) in known.into_iter().enumerate() {
+            deadline::check();
             let [i, j] = [at / columns.len(), at % columns.len()];
             let (row, column) = (rows[i], columns[j]);
             if !is_wanted(row * n + column) {
@@ -173,7 +175,8 @@ impl Mpfr {
             };
             ends.map_or(Found::Open, |(lo, hi)| Found::Between(lo, hi))
         };
-        (0..rows.len() * columns.len()).into_par_iter().map(of).collect()
+        let deadline = deadline::current();
+        (0..rows.len() * columns.len()).into_par_iter().map(|at| deadline.within(|| of(at))).collect()
     }
 }
 
