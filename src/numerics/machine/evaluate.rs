@@ -3,8 +3,8 @@
 use crate::analysis::{self, Inner, World};
 use crate::deadline;
 use crate::ir::{
-    Binary, Compare, CompareOrder, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Precision, Program,
-    ResultAccuracy, Shape, TRIP_BOUND, Unary, ValueId,
+    Binary, Compare, CompareOrder, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Program, ResultAccuracy,
+    Shape, TRIP_BOUND, Unary, ValueId,
 };
 use crate::tensor::{DType, Tensor};
 

@@ -8,7 +8,7 @@ use super::eval_error::{EvalError, refuse};
 use super::evaluate::Machine;
 use super::integer;
 use super::value::Value;
-use super::vector::{self, Side, VectorUnit};
+use super::vector::{self, Side};
 
 /// One element.
 #[derive(Clone, Copy, Debug)]
