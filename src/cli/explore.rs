@@ -8,8 +8,8 @@ use clap::Args;
 
 use crate::deadline;
 use crate::explore::{
-    Answer, Decision, Exploration, FAMILIES, Family, Repair, Settings, Witness, counterexample, default_families,
-    enclose, explore, families_of_results, find_family, repair,
+    FAMILIES, Family, Repair, Settings, counterexample, default_families, enclose, explore, families_of_results,
+    find_family, repair,
 };
 use crate::input::{Argument, InputKey, InputSpec, generate};
 use crate::ir::Program;
@@ -21,7 +21,7 @@ use crate::suite::is_file;
 use crate::tensor::Tensor;
 
 use super::against::compare;
-use super::choice_text::tell_choices;
+use super::explored_rows::{Page, Row};
 use super::hlo::{inputs, read};
 use super::seconds::from_now;
 use super::terminal::note;
@@ -246,178 +246,4 @@ fn problem(arguments: &Arguments) -> Result<(Program, Vec<Tensor>), Failure> {
     let rows = taken.first().map_or(0, Argument::rows) as u64;
     let tensors = generate(&arguments.input, &key, &taken, 0..rows).map_err(|error| fail(&error))?;
     Ok((program, tensors))
-}
-
-/// The report on one row.
-#[derive(serde::Serialize)]
-struct Row {
-    row: usize,
-    /// `proven`, `reachable` or `open`.
-    answer: &'static str,
-    /// Enclosures that a proof takes.
-    enclosures: Option<usize>,
-    /// Elements that the enclosure of all choices leaves open.
-    undecided: Option<usize>,
-    witness: Option<Told>,
-    /// The step that decides the row, if it is asked for.
-    decision: Option<Decision>,
-}
-
-/// A witness in words.
-#[derive(serde::Serialize)]
-struct Told {
-    mode: String,
-    result: String,
-    element: usize,
-    /// The element's place along each dim.
-    index: Vec<usize>,
-    declared: f64,
-    chosen: f64,
-    choices: Vec<String>,
-}
-
-impl Row {
-    fn new(found: &Exploration, row: usize, answer: &Answer) -> Row {
-        let decision = found.decisions[row].clone();
-        let row = Row { row, answer: "open", enclosures: None, undecided: None, witness: None, decision };
-        match answer {
-            Answer::Proven { enclosures } => Row { answer: "proven", enclosures: Some(*enclosures), ..row },
-            Answer::Open { undecided } => Row { undecided: Some(*undecided), ..row },
-            Answer::Reachable(witness) => Row { answer: "reachable", witness: Some(Told::new(found, witness)), ..row },
-        }
-    }
-}
-
-impl Told {
-    fn new(found: &Exploration, witness: &Witness) -> Told {
-        let program = &found.choices.program;
-        let result = &program.entry().instructions[program.outputs()[witness.differs.output]];
-        let mut rest = witness.differs.element;
-        let place = |extent: &usize| {
-            let at = rest % extent.max(&1);
-            rest /= extent.max(&1);
-            at
-        };
-        let mut index: Vec<usize> = result.shape.dims().iter().rev().map(place).collect();
-        index.reverse();
-        Told {
-            mode: witness.mode.to_string(),
-            result: found.choices.program.output_names[witness.differs.output].clone(),
-            element: witness.differs.element,
-            index,
-            declared: witness.differs.declared,
-            chosen: witness.differs.chosen,
-            choices: tell_choices(&found.choices, &witness.taken),
-        }
-    }
-}
-
-struct Page<'a> {
-    settings: &'a Settings,
-    found: &'a Exploration,
-    rows: &'a [Row],
-    /// Settings that no choice stands for.
-    not_followed: Option<String>,
-}
-
-impl Page<'_> {
-    fn count(&self, answer: &str) -> usize {
-        self.rows.iter().filter(|row| row.answer == answer).count()
-    }
-
-    fn json(&self) -> serde_json::Value {
-        let names = &self.found.choices.program.output_names;
-        serde_json::json!({
-            "mode": self.settings.mode.to_string(),
-            "any_mode": self.settings.any_mode,
-            "families": self.settings.families.iter().map(|family| family.name).collect::<Vec<_>>(),
-            "outcome": self.found.outputs.iter().map(|output| &names[*output]).collect::<Vec<_>>(),
-            "points": self.found.choices.points.len(),
-            "choices_evaluated": self.found.searched.choices,
-            "exhaustive": self.found.searched.is_exhaustive,
-            "not_followed": self.not_followed,
-            "enclosures": self.found.enclosures,
-            "out_of_time": self.found.out_of_time.as_ref().map(ToString::to_string),
-            "proven": self.count("proven"),
-            "reachable": self.count("reachable"),
-            "open": self.count("open"),
-            "rows": self.rows,
-        })
-    }
-
-    fn text(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        let Page { settings, found, rows, not_followed } = self;
-        let names = &found.choices.program.output_names;
-        let outcome: Vec<&str> = found.outputs.iter().map(|output| names[*output].as_str()).collect();
-        let families: Vec<&str> = settings.families.iter().map(|family| family.name).collect();
-        writeln!(
-            out,
-            "outcome {}, {} rows, {}{}; permitted: {}",
-            outcome.join(", "),
-            rows.len(),
-            settings.mode,
-            if settings.any_mode { " or any other mode" } else { "" },
-            families.join(", ")
-        )?;
-        not_followed.iter().try_for_each(|line| writeln!(out, "{line}"))?;
-        let searched = match (found.searched.choices, found.searched.is_exhaustive) {
-            (0, _) => "none evaluated".to_string(),
-            (count, true) => format!("all evaluated ({count} evaluations)"),
-            (count, false) => format!("{count} evaluated of more"),
-        };
-        writeln!(
-            out,
-            "{} places to choose; choices: {searched}; {} enclosures",
-            found.choices.points.len(),
-            found.enclosures
-        )?;
-        if let Some(over) = &found.out_of_time {
-            writeln!(out, "the search ended before it was done: {over}")?;
-        }
-        writeln!(
-            out,
-            "PROVEN {}, REACHABLE {}, OPEN {}",
-            self.count("proven"),
-            self.count("reachable"),
-            self.count("open")
-        )?;
-        for row in rows.iter() {
-            match (&row.witness, row.undecided) {
-                (Some(told), _) => {
-                    let Told { result, index, declared, chosen, mode, choices, .. } = told;
-                    writeln!(
-                        out,
-                        "row {}: REACHABLE {result}{index:?} is {chosen} instead of {declared}, if",
-                        row.row
-                    )?;
-                    choices.iter().try_for_each(|choice| writeln!(out, "       {choice}"))?;
-                    if *mode != settings.mode.to_string() {
-                        writeln!(out, "       it is computed as {mode}")?;
-                    }
-                }
-                (None, Some(undecided)) => {
-                    writeln!(out, "row {}: OPEN: {undecided} elements are not decided by one enclosure", row.row)?;
-                }
-                (None, None) if settings.margins => writeln!(out, "row {}: PROVEN", row.row)?,
-                (None, None) => {}
-            }
-            if let Some(decision) = row.decision.as_ref().filter(|_| settings.margins || row.answer == "open") {
-                writeln!(out, "       {}", gap(decision))?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The step that decides a row, in words.
-fn gap(decision: &Decision) -> String {
-    let Decision { step, candidates, declared_ulp, enclosed_ulp } = decision;
-    let (first, rivals) = candidates.split_first().map_or((0, &[][..]), |(first, rivals)| (*first, rivals));
-    let rivals: Vec<String> = rivals.iter().map(usize::to_string).collect();
-    let rivals = if rivals.is_empty() { String::new() } else { format!(" of {}", rivals.join(", ")) };
-    let least = match *enclosed_ulp {
-        least if least == f64::NEG_INFINITY => "nothing is known under other choices".to_string(),
-        least => format!("{least:.4} ulp at least under every choice"),
-    };
-    format!("closest at {step}: element {first} of the row is {declared_ulp:.4} ulp ahead{rivals} as declared, {least}")
 }

@@ -7,6 +7,7 @@ mod ci;
 mod counterexample_files;
 mod explain;
 mod explore;
+mod explored_rows;
 mod folder_pair;
 mod gate;
 mod hlo;

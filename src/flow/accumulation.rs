@@ -7,7 +7,7 @@ use crate::ir::{self, Binary, Op, ValueId};
 use crate::machine::{CHIPS, Chip, DotSite, is_on_vector_unit};
 use crate::tensor::DType;
 
-use super::finding::list;
+use super::names::list;
 
 /// The accumulation of a sum, as far as the program says it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -317,15 +317,6 @@ fn rounded_away(value: &Value) -> Option<Finding> {
     Some(Finding { views, ..Finding::new(FindingKind::RoundedAway, text, &[value]) })
 }
 
-/// `a`, `a and b`, `a, b and c`.
-pub(super) fn list(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.to_string(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

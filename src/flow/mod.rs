@@ -11,6 +11,7 @@ mod elision;
 mod finding;
 mod graphviz;
 mod group;
+mod names;
 mod node;
 mod text;
 mod unknown;
