@@ -113,7 +113,7 @@ mod tests {
             let mut b = Builder::new("dot");
             let x = b.parameter("x", DType::F32, &[rows, 4]).unwrap();
             let w = b.parameter("w", DType::F32, &[4, 8]).unwrap();
-            let y = b.matmul(x, w, Precision::Default).unwrap();
+            let y = b.matmul(x, w, Precision::Default, DType::F32).unwrap();
             let program = b.finish(&[("y", y)]).unwrap();
             let [a, b] = ["v6e/default/off", "tpu7x/default/off"].map(|mode| mode.parse::<Mode>().unwrap());
             compute_alike(&a, &b, &program)

@@ -124,6 +124,14 @@ mod tests {
             mode.dot_promise(&DotSite { tiling: Some(&tiling), ..dot }, false).chain
         };
         assert_eq!((tiled(512), tiled(64), tiled(2048)), (127 + 3 + 1, 63 + 15, 127 + 7));
+        // One sum that goes on: the cut at 500 makes blocks of 128, 128, 128, 116 twice and one of 24; one at 512 none.
+        let running = |k_block: usize| {
+            let mode: Mode = "v5e/default/off+acc=running".parse().unwrap();
+            let tiling = Tiling::of_k_block(k_block);
+            let dot = DotSite::as_written([Some(DType::F32); 2], [16, 1024, 16]);
+            mode.dot_promise(&DotSite { tiling: Some(&tiling), ..dot }, false).chain
+        };
+        assert_eq!((running(500), running(512), running(64), running(2048)), (127 + 8, 127 + 7, 63 + 15, 127 + 7));
         // With a vector operand the vector unit sums: one register of 8 x 128, sublanes, halving; windows of 32.
         assert_eq!(promise("v5e/default/off", [1, 1024, 16]).chain, 7 + 7 + 1);
         assert_eq!(promise("v5e/default/off", [1, 1025, 16]).chain, 1 + 7 + 7 + 1);
