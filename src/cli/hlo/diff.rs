@@ -279,7 +279,8 @@ fn why_equal(found: &Difference, [before, after]: [&Import; 2], modes: [&Mode; 2
     )
 }
 
-/// What the models of a cut of K say where a plan changed, one after the other, and the machine takes no plan into account.
+/// A reservation where a plan changed and the machine takes no plan into account: the models of a cut of K under which results may
+/// change.
 fn of_other_models(found: &Difference, [before, after]: [&Import; 2], settings: &Settings) -> String {
     let is_planned = found.changes.iter().any(|change| change.kind == ChangeKind::PlanChanged);
     if !is_planned || settings.modes.iter().any(|mode| mode.choices.acc != Accumulation::Block) {
