@@ -23,6 +23,7 @@ use super::{Exit, Failure, check_target, hlo};
     what is missing.\n\n\
     Where arguments differ in extents, as 8 rows and 64, the smaller program is held against each of the larger one's \
     blocks of rows. Of two folders, files of one name are compared.\n\n\
+    A cut of K in the plan of a compiled matmul may change bits or not: where MODE names no acc, both models must agree.\n\n\
     Assumptions: prefix (where extents differ, only the beginnings count), one-zero (-0 and +0 are one number, and no \
     step tells them apart).\n\n\
     Exit codes: 0 the same; 1 they part; 2 open, or could not judge (bad file, arguments of other kinds, an unsupported \
@@ -34,7 +35,7 @@ pub struct Arguments {
     /// Another one
     other: PathBuf,
     /// Machine, as chip/precision/excess[+key=value...]
-    #[arg(long, value_name = "MODE", default_value = "v5e/default/as-compiled+acc=tiled")]
+    #[arg(long, value_name = "MODE", default_value = "v5e/default/as-compiled")]
     mode: Mode,
     /// Machine of the second program, if it is another one
     #[arg(long, value_name = "MODE")]

@@ -7,8 +7,6 @@ use crate::ir::{self, Binary, Op, ValueId};
 use crate::machine::{CHIPS, Chip, DotSite, is_on_vector_unit};
 use crate::tensor::DType;
 
-use super::names::list;
-
 /// The accumulation of a sum, as far as the program says it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Accumulation {
@@ -21,7 +19,7 @@ pub struct Accumulation {
     /// The precision that a dot asks for its less precise operand, by its name in HLO text; `None` for other sums.
     #[serde(serialize_with = "by_name")]
     pub precision: Option<ir::Precision>,
-    /// How a TPU takes the f32 operands of a dot, in words; `None` for a dot of others and other sums.
+    /// The form in which a TPU takes the f32 operands of a dot, in words; `None` for a dot of others and other sums.
     pub operands: Option<String>,
     /// The tiling of a matmul in a compiled file, in words.
     pub tiling: Option<String>,
@@ -61,7 +59,8 @@ pub fn accumulation(analysis: &Analysis, id: ValueId) -> Option<Accumulation> {
     Some(Accumulation { dtype: added.to_string(), rounded_to, terms, precision, operands, tiling })
 }
 
-/// How a TPU takes the f32 operands of a dot (FACTS 2.3): of a program as written that depends on its unit, and so on the chip.
+/// The form in which a TPU takes the f32 operands of a dot (FACTS 2.3). Of a program as written it depends on the unit, and so on the
+/// chip.
 fn operands(dot: &DotSite) -> Option<String> {
     if !dot.dtypes.contains(&Some(DType::F32)) {
         return None;
@@ -74,7 +73,7 @@ fn operands(dot: &DotSite) -> Option<String> {
     };
     let tpus = CHIPS.iter().filter(|chip| chip.matrix_unit);
     let (vector, matrix): (Vec<&Chip>, Vec<&Chip>) = tpus.partition(|chip| is_on_vector_unit(chip, dot));
-    let names = |chips: &[&Chip]| list(&chips.iter().map(|chip| chip.name).collect::<Vec<_>>());
+    let names = |chips: &[&Chip]| chips.iter().map(|chip| chip.name).collect::<Vec<_>>().join(", ");
     let taken = match (&vector[..], &matrix[..]) {
         _ if dot.on_matrix_unit => format!("the matrix unit takes its f32 operands {how}"),
         ([], _) => format!("a TPU's matrix unit takes its f32 operands {how}"),

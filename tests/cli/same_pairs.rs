@@ -1,6 +1,7 @@
 //! `ulpgate same`, and two folders: verdicts, summaries and exit codes.
 
 use std::fs;
+use std::path::Path;
 
 use ulpgate::file::safetensors;
 use ulpgate::tensor::{Data, Tensor};
@@ -29,7 +30,7 @@ fn verdicts_have_their_exit_codes() {
     let folder = folder();
     let same = folder.exits(0, &["same", "a/equal.hlo", "b/equal.hlo"]);
     assert!(same.out.starts_with("PROVEN THE SAME for all inputs\n"), "{}", same.out);
-    assert!(same.out.contains("rests on: the emulated machine v5e/default/as-compiled+acc=tiled"), "{}", same.out);
+    assert!(same.out.contains("rests on: the emulated machine v5e/default/as-compiled\n"), "{}", same.out);
     let part = folder.exits(1, &["same", "a/cast.hlo", "b/cast.hlo", "--witness", "w.safetensors"]);
     assert!(part.out.starts_with("PART\n") && part.out.contains("a cast to bf16"), "{}", part.out);
     assert!(folder.path("w.safetensors").exists());
@@ -63,6 +64,35 @@ fn folders_are_paired_by_name() {
 }
 
 /// What a person reviewed stays green; what is new, or gone, does not.
+/// FACTS 10.1: K of 512 in one block, and in two of 256. What that does to bits depends on the model of a cut.
+#[test]
+fn a_cut_of_k_is_told_as_open() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo");
+    let whole = fs::read_to_string(data.join("tpu/v5e/matmul_default.excess_on.hlo")).unwrap();
+    let cut = whole
+        .replace(r#""kernel_window_bounds":["64","1"]"#, r#""kernel_window_bounds":["32","1"]"#)
+        .replace(r#""iteration_bounds":["1","1","1"]"#, r#""iteration_bounds":["1","1","2"]"#);
+    assert_ne!(whole, cut);
+    let folder = Folder::new(&[]);
+    folder.write("whole.hlo", &whole);
+    folder.write("cut.hlo", &cut);
+    let inputs = data.join("cpu/matmul_default.inputs.safetensors");
+    let diff = ["hlo", "diff", "whole.hlo", "cut.hlo", "--inputs", inputs.to_str().unwrap()];
+    let told = folder.exits(1, &diff).out;
+    assert!(told.contains("plan-changed") && told.contains("K in one block"), "{told}");
+    assert!(
+        told.contains("what a cut of K does is not public, and with acc=tiled it is not shown that they stay"),
+        "{told}"
+    );
+    let running = [&diff[..], &["--mode", "v5e/default/as-compiled+acc=running"]].concat();
+    let told = folder.exits(1, &running).out;
+    assert!(told.contains("acc=running, for all inputs") && !told.contains("not public"), "{told}");
+    let open = folder.exits(2, &["same", "whole.hlo", "cut.hlo"]);
+    assert!(open.out.starts_with("OPEN") && open.out.contains("with acc=running they are the same"), "{}", open.out);
+    folder.exits(0, &["same", "whole.hlo", "cut.hlo", "--mode", "v5e/default/as-compiled+acc=running"]);
+    folder.exits(1, &["same", "whole.hlo", "cut.hlo", "--mode", "v5e/default/as-compiled+acc=tiled"]);
+}
+
 #[test]
 fn reviewed_changes_are_accepted() {
     let folder = folder();

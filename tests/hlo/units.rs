@@ -1,4 +1,4 @@
-//! Which unit of a TPU takes a dot, and what that does to results (FACTS 2.3).
+//! The unit of a TPU that takes a dot, and the results that follow from it (FACTS 2.3).
 //!
 //! `tests/data/diloco` has the program of maxtext issue 4413: SGD on four weights in two replicas, three steps, the mean loss of
 //! each. jax 0.10.2 and libtpu 0.0.42.1 compiled it for three chips.
@@ -103,7 +103,7 @@ fn a_dot_in_one_pass_is_shown_as_a_rounding_of_its_operands() {
     let shown = text(&flow(&import("before.hlo"), false, &[]), false);
     let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     let depends = "precision default: the matrix unit of tpu7x takes its f32 operands rounded to bf16 (1 pass), the vector unit of \
-                   v2, v3, v4, v5e, v5p and v6e as they are";
+                   v2, v3, v4, v5e, v5p, v6e as they are";
     assert!(flat.contains(depends), "{shown}");
 }
 

@@ -2,6 +2,7 @@
 
 mod flushed;
 mod golden_tpu;
+mod k_blocks;
 mod mirrored;
 mod modes;
 mod num;

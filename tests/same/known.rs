@@ -141,6 +141,34 @@ fn cuts_of_k_part_where_they_cut() {
     assert!(found.contains("K cut every 256 against not at all"), "{found}");
 }
 
+/// FACTS 10.1: with one sum that goes on, a cut at whole blocks of 128 changes no bits; inside of one it does. Where no model is asked
+/// for, both have to agree.
+#[test]
+fn what_a_cut_of_k_does_is_open_where_the_models_differ() {
+    let under = |mode: &str, one, other| compare(&cut(one), &cut(other), &settings(mode)).unwrap();
+    let running = "v5e/default/as-compiled+acc=running";
+    assert!(is_same(&under(running, Some(256), None)));
+    assert!(is_same(&under(running, Some(128), Some(384))));
+    let found = part(&under(running, Some(192), None));
+    assert!(found.contains("K cut every 192 against not at all"), "{found}");
+    let v6e = "v6e/default/as-compiled+acc=running";
+    assert!(is_same(&under(v6e, Some(256), None)) && !is_same(&under(v6e, Some(128), None)));
+    let plain = "v5e/default/as-compiled";
+    let open = |answer: Answer| match answer.verdict {
+        Verdict::Open(missing) => missing.join("; "),
+        other => panic!("{other:?}"),
+    };
+    for other in [None, Some(128)] {
+        let missing = open(under(plain, Some(256), other));
+        assert!(missing.contains("with acc=running they are the same; with acc=tiled they part at"), "{missing}");
+    }
+    // Both models agree that these part, and that these do not.
+    part(&under(plain, Some(192), None));
+    let same = under(plain, Some(256), Some(256));
+    assert!(is_same(&same) && same.rests_on.iter().any(|ground| ground.starts_with("cuts of K: ")), "{same:?}");
+    assert!(is_same(&under(plain, Some(512), None)));
+}
+
 #[test]
 fn generations_part_where_a_block_ends() {
     let dot = |k: usize| {

@@ -10,6 +10,7 @@ use crate::diff::{Change, ChangeKind, Difference, Scores, difference, outcomes};
 use crate::file::safetensors;
 use crate::hlo::Import;
 use crate::machine::Mode;
+use crate::machine::mxu::Accumulation;
 use crate::same::{Settings, computes_the_same};
 use crate::tensor::Tensor;
 
@@ -287,11 +288,34 @@ fn why_equal(found: &Difference, [before, after]: [&Import; 2], modes: [&Mode; 2
     if as_they_stand && computes_the_same(before, after, &settings).unwrap_or(false) {
         let machine =
             if modes[0] == modes[1] { modes[0].to_string() } else { format!("{} and {}", modes[0], modes[1]) };
-        return format!("{which} above leaves the bits of all results as they are in {machine}, for all inputs");
+        let leaves = format!("{which} above leaves the bits of all results as they are in {machine}, for all inputs");
+        return leaves + &of_other_models(found, [before, after], &settings);
     }
     format!(
         "{which} above shows in no result for these inputs; other inputs may show it, and `ulpgate same` looks for such"
     )
+}
+
+/// A reservation where a plan changed and the machine takes no plan into account: the models of a cut of K under which results may
+/// change.
+fn of_other_models(found: &Difference, [before, after]: [&Import; 2], settings: &Settings) -> String {
+    let is_planned = found.changes.iter().any(|change| change.kind == ChangeKind::PlanChanged);
+    if !is_planned || settings.modes.iter().any(|mode| mode.choices.acc != Accumulation::Block) {
+        return String::new();
+    }
+    let parts = |model: &Accumulation| {
+        let modes = settings.modes.clone().map(|mut mode| {
+            mode.choices.acc = *model;
+            mode
+        });
+        !computes_the_same(before, after, &Settings { modes, ..settings.clone() }).unwrap_or(false)
+    };
+    let models = [Accumulation::Running, Accumulation::Tiled].into_iter().filter(parts).map(|model| model.name());
+    let models: Vec<String> = models.map(|name| format!("acc={name}")).collect();
+    if models.is_empty() {
+        return String::new();
+    }
+    format!("; what a cut of K does is not public, and with {} it is not shown that they stay", models.join(" and "))
 }
 
 /// The machine that both files of a pair run on where nothing else is said.

@@ -236,8 +236,8 @@ fn random_results(draw: &mut Draw, b: &mut Builder, values: &[ValueId]) -> Vec<(
 }
 
 /// How dots may be added up.
-const ORDERS: [Accumulation; 4] =
-    [Accumulation::Block, Accumulation::Chain, Accumulation::Pairwise, Accumulation::Tiled];
+const ORDERS: [Accumulation; 5] =
+    [Accumulation::Block, Accumulation::Chain, Accumulation::Pairwise, Accumulation::Tiled, Accumulation::Running];
 
 /// Each result of any choice, in any order of sums and dots, lies in the enclosure of all of them; and a row that is proven has no
 /// other outcome under any choice drawn.

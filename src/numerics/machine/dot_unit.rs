@@ -1,4 +1,4 @@
-//! Which unit takes a dot: the one place that says it.
+//! The unit that takes a dot: the one place that says it.
 //!
 //! Of a program as written the TPU compiler's own files say it, by chip, types of the operands and class of shapes
 //! (`dot_units.csv`, written by `scripts/dot_units.py`). A dot that such a file still holds is on the matrix unit: what went to
@@ -13,6 +13,7 @@ use crate::tensor::DType;
 use super::chip::Chip;
 use super::mode::Mode;
 use super::mxu::Passes;
+use super::vector_dots::VectorDots;
 
 /// A dot `[m,k] x [k,n]`, as far as its unit and its sums depend on it.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +60,7 @@ impl<'a> DotSite<'a> {
     }
 }
 
-/// What computes a dot.
+/// A unit that computes dots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DotUnit {
     /// f64, one addition after the other.
@@ -68,45 +69,6 @@ pub enum DotUnit {
     Vector,
     /// The matrix unit, in so many passes; on a chip without one, f32 products summed in its order.
     Matrix(Passes),
-}
-
-/// Which dots of a program as written the vector unit takes. It says nothing of a compiled file's dots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum VectorDots {
-    /// Those that the chip's compiler makes multiply and reduce of.
-    Compiler,
-    /// Those of a vector.
-    On,
-    /// None.
-    Off,
-}
-
-impl VectorDots {
-    /// All, the default first.
-    pub const ALL: &'static [VectorDots] = &[VectorDots::Compiler, VectorDots::On, VectorDots::Off];
-
-    /// Its name in a mode.
-    pub fn name(self) -> &'static str {
-        match self {
-            VectorDots::Compiler => "compiler",
-            VectorDots::On => "on",
-            VectorDots::Off => "off",
-        }
-    }
-
-    /// The one of this name.
-    pub fn from_name(name: &str) -> Option<VectorDots> {
-        VectorDots::ALL.iter().copied().find(|dots| dots.name() == name)
-    }
-
-    /// Its meaning, for listings.
-    pub fn doc(self) -> &'static str {
-        match self {
-            VectorDots::Compiler => "those that the chip's compiler makes multiply and reduce of (FACTS 2.3)",
-            VectorDots::On => "every dot with an operand of one row or column",
-            VectorDots::Off => "none: every dot uses the matrix unit",
-        }
-    }
 }
 
 /// The table, as the script writes it.
@@ -148,7 +110,7 @@ fn compiler_says_vector(chip: &Chip, dtypes: [Option<DType>; 2], sizes: [usize; 
 }
 
 impl Mode {
-    /// What computes a dot.
+    /// The unit that computes a dot.
     pub fn dot(&self, dot: &DotSite) -> DotUnit {
         let DotSite { precision, dtypes, sizes, .. } = *dot;
         let [m, _, n] = sizes;
@@ -211,7 +173,7 @@ mod tests {
         assert_eq!(unit("cpu/f32/off", f32s, [1, 4, 1], false), DotUnit::Matrix(Passes::F32));
     }
 
-    /// What a TPU's compiler has left a dot is on the matrix unit, whatever its shape, chip and refinement.
+    /// A dot that a TPU's compiler has left one is on the matrix unit, whatever its shape, chip and refinement.
     #[test]
     fn a_dot_of_a_compiled_file_is_on_the_matrix_unit() {
         for sizes in [[1, 4096, 256], [8, 64, 1], [1, 2, 1], [2, 1, 2], [1, 1, 1], [2, 2, 2]] {

@@ -2,10 +2,10 @@
 //! `+key=value` behind a mode.
 
 use super::chip::Chip;
-use super::dot_unit::VectorDots;
 use super::mxu::{Accumulation, Split};
 use super::select::{Binning, Fault};
 use super::vector::{ErrorModel, Estimate, ScanOrder, StepRounding, SumOrder};
+use super::vector_dots::VectorDots;
 
 /// What is computed how, wherever a chip or a mode has a say in it. Every part is settled: what a mode does not refine is
 /// the chip's own.
@@ -15,7 +15,7 @@ pub struct Choices {
     pub acc: Accumulation,
     /// How f32 operands are split into bf16 parts.
     pub split: Split,
-    /// Which dots of a program as written become f32 multiply and reduce on the vector unit.
+    /// The dots of a program as written that become f32 multiply and reduce on the vector unit.
     pub dsr: VectorDots,
     /// How functions err.
     pub exp: ErrorModel,

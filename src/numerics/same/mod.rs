@@ -6,6 +6,7 @@
 
 mod alignment;
 mod boundary;
+mod cuts;
 mod identical;
 mod parting;
 mod unfollowed;
@@ -20,6 +21,7 @@ use crate::machine::{EvalError, Grounds, Mode, Permits, Prepared, Traced};
 
 use alignment::Alignment;
 pub use alignment::AlignmentError;
+pub use cuts::compare;
 use identical::{are_identical, opaque};
 pub use parting::{Meeting, Place};
 pub use witness::{Difference, Shown};
@@ -200,16 +202,8 @@ pub fn computes_the_same<'a>(
 
 const SIDES: [&str; 2] = ["the first program", "the second program"];
 
-/// Compares two programs.
-///
-/// # Errors
-/// If arguments or results do not fit each other, or a program cannot be followed.
-pub fn compare<'a>(
-    one: impl Into<Comparand<'a>>,
-    other: impl Into<Comparand<'a>>,
-    settings: &Settings,
-) -> Result<Answer, SameError> {
-    let both = [one.into(), other.into()];
+/// [`compare`] on exactly the modes of the settings.
+fn compare_as_set(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answer, SameError> {
     let alignment = Alignment::new(&both, settings.assumptions.contains(&Assumption::Prefix))?;
     let one_zero = settings.assumptions.contains(&Assumption::OneZero);
     // What the machine computes comes first: no input shows a setting that it does not follow.

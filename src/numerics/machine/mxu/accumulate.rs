@@ -12,6 +12,9 @@ pub enum Accumulation {
     /// As `Block`, with K cut where the plan of a compiled file cuts it: each stretch is summed from +0, and their sums are
     /// added in order (the cut is a fact, FACTS 10.1; how the sums are joined is a modelling choice).
     Tiled,
+    /// As `Block`, with K cut where the plan of a compiled file cuts it: a block of products ends at each cut, and one sum goes on
+    /// across all (the cut is a fact; that the sum goes on is a modelling choice, for which FACTS 10.1 has what is published).
+    Running,
     /// As `Block`, with all of K as one block.
     Chain,
     /// Neighbours are added level by level inside a block, an odd one out moves up as it is; additions are f32.
@@ -27,6 +30,7 @@ impl Accumulation {
     pub const ALL: &'static [Accumulation] = &[
         Accumulation::Block,
         Accumulation::Tiled,
+        Accumulation::Running,
         Accumulation::Chain,
         Accumulation::Pairwise,
         Accumulation::Exact,
@@ -38,6 +42,7 @@ impl Accumulation {
         match self {
             Accumulation::Block => "block",
             Accumulation::Tiled => "tiled",
+            Accumulation::Running => "running",
             Accumulation::Chain => "chain",
             Accumulation::Pairwise => "pairwise",
             Accumulation::Exact => "exact",
@@ -47,7 +52,7 @@ impl Accumulation {
 
     /// Whether every addition is one of a product to the sum of those before it.
     pub(super) const fn is_chain(self) -> bool {
-        matches!(self, Accumulation::Block | Accumulation::Tiled | Accumulation::Chain)
+        matches!(self, Accumulation::Block | Accumulation::Tiled | Accumulation::Running | Accumulation::Chain)
     }
 
     /// The one of this name, if there is one.
@@ -63,6 +68,9 @@ impl Accumulation {
             }
             Accumulation::Tiled => {
                 "as block, with K cut where the compiled file says (FACTS 10.1), and the stretches' sums added in order"
+            }
+            Accumulation::Running => {
+                "as block, with K cut where the compiled file says (FACTS 10.1), in one sum that goes on across the cuts"
             }
             Accumulation::Chain => "one chain of f32 additions over all of K",
             Accumulation::Pairwise => "a tree of f32 additions of neighbours inside each block, blocks in order",

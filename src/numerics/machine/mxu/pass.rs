@@ -37,7 +37,7 @@ impl Pass {
     pub fn needs_ranges<I: Isa>(self) -> bool {
         match self.accumulation {
             Accumulation::Exact => true,
-            Accumulation::Block | Accumulation::Tiled | Accumulation::Chain => {
+            Accumulation::Block | Accumulation::Tiled | Accumulation::Running | Accumulation::Chain => {
                 self.products == Products::Exact && !I::FUSED
             }
             Accumulation::Trunc => self.products == Products::Exact && !I::TRUNCATES,
@@ -55,24 +55,31 @@ impl Pass {
     pub fn sum<I: Isa, const R: usize, const C: usize>(self, isa: I, tile: Tile<R, C>, ranges: [Range; 2]) {
         let held = || ranges[0].products_exact_in_f32(ranges[1]);
         match (self.accumulation, self.products) {
-            (Accumulation::Block | Accumulation::Tiled | Accumulation::Chain, Products::Rounded) => {
-                isa.chain::<Separate, R, C>(tile)
-            }
-            (Accumulation::Block | Accumulation::Tiled | Accumulation::Chain, Products::Flushed) => {
-                isa.chain::<Flushed, R, C>(tile)
-            }
-            (Accumulation::Block | Accumulation::Tiled | Accumulation::Chain, Products::FusedFlushed) => {
+            (
+                Accumulation::Block | Accumulation::Tiled | Accumulation::Running | Accumulation::Chain,
+                Products::Rounded,
+            ) => isa.chain::<Separate, R, C>(tile),
+            (
+                Accumulation::Block | Accumulation::Tiled | Accumulation::Running | Accumulation::Chain,
+                Products::Flushed,
+            ) => isa.chain::<Flushed, R, C>(tile),
+            (
+                Accumulation::Block | Accumulation::Tiled | Accumulation::Running | Accumulation::Chain,
+                Products::FusedFlushed,
+            ) => {
                 isa.chain::<FusedFlushed, R, C>(tile);
             }
             // Where f32 holds the products, a multiplication and an addition round as the fused operation does.
-            (Accumulation::Block | Accumulation::Tiled | Accumulation::Chain, Products::Exact)
-                if !I::FUSED && held() =>
-            {
+            (
+                Accumulation::Block | Accumulation::Tiled | Accumulation::Running | Accumulation::Chain,
+                Products::Exact,
+            ) if !I::FUSED && held() => {
                 isa.chain::<Separate, R, C>(tile);
             }
-            (Accumulation::Block | Accumulation::Tiled | Accumulation::Chain, Products::Exact) => {
-                isa.chain::<Fused, R, C>(tile)
-            }
+            (
+                Accumulation::Block | Accumulation::Tiled | Accumulation::Running | Accumulation::Chain,
+                Products::Exact,
+            ) => isa.chain::<Fused, R, C>(tile),
             (Accumulation::Trunc, Products::Rounded) => isa.chain::<Truncated, R, C>(tile),
             (Accumulation::Trunc, Products::Flushed | Products::FusedFlushed) => {
                 isa.chain::<TruncatedFlushed, R, C>(tile)

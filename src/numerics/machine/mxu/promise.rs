@@ -106,6 +106,12 @@ impl Unit {
                 let block = block.min(cut);
                 (block - 1) + (cut.div_ceil(block) - 1) + (k.div_ceil(cut) - 1)
             }
+            Accumulation::Running => {
+                let cut = self.k_block.map_or(k, |cut| (cut.get() as u64).min(k));
+                let block = block.min(cut);
+                let blocks = |products: u64| products.div_ceil(block);
+                (block - 1) + (k / cut * blocks(cut) + blocks(k % cut) - 1)
+            }
             Accumulation::Block | Accumulation::Trunc => (block - 1) + joins,
             Accumulation::Pairwise => u64::from(block.next_power_of_two().ilog2()) + joins,
             // One rounding of the block's sum.

@@ -7,7 +7,7 @@ use crate::tensor::DType;
 
 use super::super::dot_sum::DotSum;
 use super::super::dot_unit::{DotSite, DotUnit};
-use super::super::mxu::{Accumulation, Passes};
+use super::super::mxu::Passes;
 use super::super::sum::{RowSum, SumSite};
 use super::super::vector::SumOrder;
 use super::pairwise::Operation;
@@ -91,11 +91,8 @@ impl Summed {
         let unit = machine.mode.dot(&DotSite::of(instruction, dtypes, [m, k, n]));
         let mut matrix = machine.mode.matrix_unit_for(instruction.tiling.as_deref());
         // A cut or a block that takes all products is none.
-        matrix.k_block = matrix.k_block.filter(|cut| matrix.accumulation == Accumulation::Tiled && cut.get() < k);
+        matrix = matrix.for_products(k);
         matrix.block = matrix.block.min(NonZeroUsize::new(k).unwrap_or(NonZeroUsize::MIN));
-        if matrix.accumulation == Accumulation::Tiled && matrix.k_block.is_none() {
-            matrix.accumulation = Accumulation::Block;
-        }
         let matrix_unit = matches!(unit, DotUnit::Matrix(_));
         let order = DotSum::new(machine.mode, instruction, dtypes, plan).filter(|_| matrix_unit);
         let dot = match unit {

@@ -37,7 +37,10 @@ pub fn matmul(lhs: &[f32], rhs: &[f32], [m, k, n]: [usize; 3], passes: Passes, u
 fn output(row: &[f32], column: &[f32], passes: Passes, unit: &Unit) -> f32 {
     let tiled = unit.accumulation == Accumulation::Tiled;
     let cut = unit.k_block.map(|cut| cut.get()).filter(|_| tiled).unwrap_or(usize::MAX).min(row.len().max(1));
-    let whole = Unit { accumulation: if tiled { Accumulation::Block } else { unit.accumulation }, ..*unit };
+    let running = unit.accumulation == Accumulation::Running;
+    let accumulation = if tiled || running { Accumulation::Block } else { unit.accumulation };
+    // Where one sum goes on, only blocks end at the cuts.
+    let whole = Unit { accumulation, k_block: unit.k_block.filter(|_| running), ..*unit };
     if row.is_empty() {
         return stretch(row, column, passes, &whole);
     }
@@ -84,11 +87,15 @@ fn dot(a: &[f32], b: &[f32], products: Products, unit: &Unit) -> f32 {
     let is_chain = unit.accumulation == Accumulation::Chain && !a.is_empty();
     let mut sum = if is_chain && products == Products::FusedFlushed { -0.0 } else { 0.0 };
     let whole = a.len().max(1);
-    for (a, b) in a.chunks(block.min(whole)).zip(b.chunks(block.min(whole))) {
+    let cut = unit.k_block.map_or(whole, |cut| cut.get().min(whole));
+    let blocks = |of: &[f32]| -> Vec<Vec<f32>> {
+        of.chunks(cut).flat_map(|of| of.chunks(block.min(whole))).map(<[f32]>::to_vec).collect()
+    };
+    for (a, b) in blocks(a).iter().zip(&blocks(b)) {
         // Every product as a number that f64 holds.
         let terms: Vec<f64> = a.iter().zip(b).map(|(a, b)| product(*a, *b, products)).collect();
         let part = match unit.accumulation {
-            Accumulation::Block | Accumulation::Tiled | Accumulation::Chain => {
+            Accumulation::Block | Accumulation::Tiled | Accumulation::Running | Accumulation::Chain => {
                 terms.iter().fold(0.0, |sum, term| settle(rounded(&[f64::from(sum), *term], Round::Nearest)))
             }
             Accumulation::Trunc => {
