@@ -5,7 +5,7 @@ use crate::ir::{Op, ValueId};
 use super::ast::Layout;
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::product::reshaped;
+use super::product::reshape;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -69,28 +69,28 @@ impl Tiles {
         let dtype = e.shape(id).element_type();
         let ([rows, columns], [tall, wide]) = (self.in_tiles(), self.tile);
         let moved = e.emit(Op::Transpose { permutation: self.order.clone() }, vec![id], None)?;
-        let mut own = reshaped(e, moved, &[self.outer(), self.minor[0], self.minor[1]])?;
+        let mut own = reshape(e, moved, &[self.outer(), self.minor[0], self.minor[1]])?;
         let beyond = [rows * tall - self.minor[0], columns * wide - self.minor[1]].map(|extent| extent as i64);
         if beyond != [0, 0] {
             let zero = e.zero(dtype)?;
             let pad = Op::Pad { low: vec![0; 3], high: vec![0, beyond[0], beyond[1]], interior: vec![0; 3] };
             own = e.emit(pad, vec![own, zero], None)?;
         }
-        let own = reshaped(e, own, &[self.outer(), rows, tall, columns, wide])?;
+        let own = reshape(e, own, &[self.outer(), rows, tall, columns, wide])?;
         let own = e.emit(Op::Transpose { permutation: vec![0, 1, 3, 2, 4] }, vec![own], None)?;
-        reshaped(e, own, &[self.count(), tall * wide])
+        reshape(e, own, &[self.count(), tall * wide])
     }
 
     /// The array whose tiles are `[tiles, elements of a tile]`.
     pub fn put_together(&self, e: &mut Emitter, id: ValueId) -> Result<ValueId> {
         let ([rows, columns], [tall, wide]) = (self.in_tiles(), self.tile);
-        let own = reshaped(e, id, &[self.outer(), rows, columns, tall, wide])?;
+        let own = reshape(e, id, &[self.outer(), rows, columns, tall, wide])?;
         let own = e.emit(Op::Transpose { permutation: vec![0, 1, 3, 2, 4] }, vec![own], None)?;
-        let own = reshaped(e, own, &[self.outer(), rows * tall, columns * wide])?;
+        let own = reshape(e, own, &[self.outer(), rows * tall, columns * wide])?;
         let limit = vec![self.outer(), self.minor[0], self.minor[1]];
         let own = e.emit(Op::Slice { start: vec![0; 3], limit, stride: vec![1; 3] }, vec![own], None)?;
         let major_to_minor: Vec<usize> = self.order.iter().map(|dim| self.dims[*dim]).collect();
-        let own = reshaped(e, own, &major_to_minor)?;
+        let own = reshape(e, own, &major_to_minor)?;
         let place = |dim: usize| self.order.iter().position(|other| *other == dim).unwrap_or(dim);
         e.emit(Op::Transpose { permutation: (0..self.dims.len()).map(place).collect() }, vec![own], None)
     }

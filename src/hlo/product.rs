@@ -131,7 +131,7 @@ pub(super) fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shap
     }
     let mut sides = [lhs, rhs];
     for (side, dims) in sides.iter_mut().zip(&as_dot.reshaped) {
-        *side = reshaped(e, *side, dims)?;
+        *side = reshape(e, *side, dims)?;
     }
     // A result may be wider than its operands.
     let result = claimed.dtype().map(|dtype| Shape::array(dtype, &as_dot.given));
@@ -143,7 +143,7 @@ pub(super) fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shap
     if !as_dot.permutation.is_sorted() {
         result = e.emit(Op::Transpose { permutation: as_dot.permutation }, vec![result], None)?;
     }
-    reshaped(e, result, &as_dot.output)
+    reshape(e, result, &as_dot.output)
 }
 
 /// Properties of a convolution that its dot does not show.
@@ -171,7 +171,7 @@ fn describe(
 }
 
 /// A value in other dims of as many elements; as it is where they are the same.
-pub(super) fn reshaped(e: &mut Emitter, value: ValueId, dims: &[usize]) -> Result<ValueId> {
+pub(super) fn reshape(e: &mut Emitter, value: ValueId, dims: &[usize]) -> Result<ValueId> {
     let shape = Shape::array(e.shape(value).element_type(), dims);
     if *e.shape(value) == shape { Ok(value) } else { e.emit(Op::Reshape, vec![value], Some(shape)) }
 }
@@ -205,7 +205,7 @@ fn lay_out(e: &mut Emitter, value: ValueId, dim: usize, window: &WindowSpec) -> 
         (start[dim], limit[dim], stride[dim]) = (offset, dims[dim] - reach + offset, window.stride);
         let column = e.emit(Op::Slice { start, limit, stride }, vec![padded], None)?;
         let positions = e.shape(column).dims().to_vec();
-        columns.push(reshaped(e, column, &[positions, vec![1]].concat())?);
+        columns.push(reshape(e, column, &[positions, vec![1]].concat())?);
     }
     if columns.len() == 1 { Ok(columns[0]) } else { e.emit(Op::Concatenate { dim: rank }, columns, None) }
 }
