@@ -6,7 +6,7 @@
 //! truth, proven by interval arithmetic up to MPFR. A [`check`] asks whether the subject's results conform; a [`metric`]
 //! says how far off they are.
 //!
-//! Where to begin:
+//! Entry points:
 //!
 //! - To judge a kernel, or results from elsewhere: [`Question`], with [`subject::Function`] or [`subject::Recorded`].
 //! - What changed between two programs that a compiler dumped: [`hlo::parse()`], [`hlo::lower_with_libraries`],

@@ -185,7 +185,7 @@ impl<'a> Emitter<'_, 'a> {
         budget::reserve(budget::bytes_of(numbers, 8), what).map(drop).map_err(|error| self.fail(error))
     }
 
-    /// What becomes of an instruction, on all devices.
+    /// Lowers an instruction, on all devices.
     pub fn instruction(&mut self, operands: Vec<Value>) -> Result<Value> {
         let opcode = &self.instruction.opcode;
         if let Some(why) = operation::refusal(opcode) {
@@ -200,7 +200,7 @@ impl<'a> Emitter<'_, 'a> {
         device::apart(self, &operands)
     }
 
-    /// What becomes of an instruction on one device, or on all of them alike.
+    /// Lowers an instruction on one device, or on all devices alike.
     pub fn on_one(&mut self, mut operands: Vec<Value>) -> Result<Value> {
         match self.instruction.opcode.as_str() {
             "fusion" => self.inline("calls", &operands),
@@ -254,7 +254,7 @@ impl<'a> Emitter<'_, 'a> {
         }
     }
 
-    /// What becomes of an operation over arrays.
+    /// Lowers an operation over arrays, with its results in the float types that the file claims.
     pub fn over_arrays(&mut self, operands: &[Value]) -> Result<Value> {
         let array = |value: &Value| match value {
             Value::Array(id) => Ok(*id),
@@ -321,7 +321,7 @@ impl<'a> Emitter<'_, 'a> {
         }))
     }
 
-    /// What a computation makes of these arguments, in the place of the call.
+    /// The result of a computation for these arguments, inlined in the place of the call.
     pub fn inline(&mut self, attribute: &str, arguments: &[Value]) -> Result<Value> {
         let name = self.attributes().callee(attribute)?;
         self.inline_call(name, arguments)
@@ -335,7 +335,8 @@ impl<'a> Emitter<'_, 'a> {
         self.inline_within(name, arguments, over, None)
     }
 
-    /// What a computation makes of these arguments, element by element of dims, or in an exchange between devices.
+    /// The result of a computation for these arguments, inlined element by element over the dims `over`, or in an
+    /// exchange between devices.
     pub fn inline_within(
         &mut self,
         name: &str,

@@ -1,4 +1,4 @@
-//! What computes: programs, the emulated machine, the oracle, and the questions put to what they give.
+//! The computing part: programs, the emulated machine, the oracle, and the questions put to their results.
 //!
 //! A crate of its own, so that it is built once and optimised, while what reads files and writes reports is neither hot nor
 //! slow to build. Everything here is part of the crate `ulpgate`, under the same paths.

@@ -1,4 +1,4 @@
-//! What threads hold of the memory that arrays may take.
+//! The memory that each thread holds, of all that arrays may take.
 
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::deadline;
 
-/// How often a thread that waits looks at its deadline, and at what the system has by now.
+/// The interval at which a waiting thread checks its deadline and the memory that the system has by now.
 const OFTEN: Duration = Duration::from_millis(50);
 
 /// Bytes by the thread that holds them.
@@ -31,7 +31,7 @@ struct Holder {
 pub struct Reserved(Option<(&'static Ledger, ThreadId, u128)>);
 
 impl Reserved {
-    /// What is too little to be asked for.
+    /// The reservation of an amount too small to be accounted for.
     pub const fn nothing() -> Reserved {
         Reserved(None)
     }

@@ -1,4 +1,4 @@
-//! What an enclosure allows: of each instruction, what the unit that computes it promises, or any unit.
+//! Latitudes of an enclosure: for each instruction, the error that the unit that computes it promises, or any unit.
 //!
 //! The constants come from the promises that stand beside the machine's own code; the machine computes nothing here.
 
@@ -116,7 +116,7 @@ struct Maker<'a> {
     reciprocals: bool,
 }
 
-/// What arithmetic in a type is rounded to, one format after the other.
+/// The formats to which arithmetic in a type rounds, one after the other.
 fn formats(dtype: DType) -> Vec<Format> {
     let computed = arithmetic_type(dtype);
     let steps = if computed == dtype { vec![dtype] } else { vec![computed, dtype] };

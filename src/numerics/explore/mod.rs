@@ -53,12 +53,13 @@ pub use repair::{Guard, Repair, repair};
 pub use row_outcome::OutcomeError;
 pub use search::Searched;
 
-/// What is explored, and how hard.
+/// The choices to explore, and the limits of the search.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Whose arithmetic the choices are evaluated in. Its excess policy is not looked at: that is what is explored.
+    /// The mode in whose arithmetic the choices are evaluated. Its excess policy is ignored: the families take its
+    /// place.
     pub mode: Mode,
-    /// What a compiler may choose.
+    /// Families of choices that a compiler may make.
     pub families: Vec<&'static Family>,
     /// The most choices to evaluate: where there are no more, all of them are. With 0 no witness is searched.
     pub choices: usize,
@@ -149,19 +150,19 @@ pub struct Difference {
     pub output: usize,
     /// The flat position in the result.
     pub element: usize,
-    /// What the declared program gives there.
+    /// The value of that element in the declared program.
     pub declared: f64,
-    /// What the choice makes of it.
+    /// Its value under the choice.
     pub chosen: f64,
 }
 
-/// What is known of one row.
+/// The answer for one row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// No choice gives another outcome. The number of enclosures says into how many parts the choices were split, 1 for
     /// none.
     Proven {
-        /// How many.
+        /// The number of enclosures.
         enclosures: usize,
     },
     /// This choice does.
@@ -173,7 +174,7 @@ pub enum Answer {
     },
 }
 
-/// What a program's outcome may be.
+/// The outcomes that a program may have.
 #[derive(Clone, Debug)]
 pub struct Exploration {
     /// The program with its choices.
@@ -185,9 +186,9 @@ pub struct Exploration {
     pub decisions: Vec<Option<Decision>>,
     /// The outcome as declared: the results of `outputs`.
     pub declared: Vec<Tensor>,
-    /// How much was evaluated in search of witnesses.
+    /// The extent of the search for witnesses.
     pub searched: Searched,
-    /// How many enclosures were taken.
+    /// The number of enclosures that were taken.
     pub enclosures: usize,
     /// Why the search ended before it was done, if it did.
     pub out_of_time: Option<OutOfTime>,
@@ -304,7 +305,7 @@ struct Proof<'a> {
 }
 
 impl Proof<'_> {
-    /// What values may be where some points take one option.
+    /// Encloses the `wanted` values with some points fixed to one option.
     fn enclose(&mut self, fixed: &[Option<usize>], wanted: &[ValueId]) -> Result<Enclosures<'_>, ExploreError> {
         self.taken += 1;
         let mut latitudes = self.latitudes.clone();

@@ -1,4 +1,4 @@
-//! What else computed results, held to what is permitted.
+//! Results computed elsewhere, compared with the enclosure of the permitted ones.
 
 use crate::ir::Program;
 use crate::oracle::interval::Interval;
@@ -32,7 +32,7 @@ pub struct Outside {
     pub output: usize,
     /// Their flat positions.
     pub elements: Vec<usize>,
-    /// How many elements may be anything, so that none of them can lie outside.
+    /// The number of elements whose enclosure is unbounded, so that none of them can lie outside.
     pub unknown: usize,
 }
 

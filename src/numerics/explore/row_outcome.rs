@@ -1,4 +1,4 @@
-//! What is compared: tokens, kept sets, orders.
+//! Outcomes that are compared: tokens, kept sets, orders.
 
 use std::ops::Range;
 
@@ -78,12 +78,12 @@ impl Outcome {
         span(row, self.rows, elements)
     }
 
-    /// Where a row of two outcomes first differs.
+    /// The first difference between two outcomes in a row.
     pub fn difference(&self, row: usize, declared: &[Tensor], chosen: &[Tensor]) -> Option<Difference> {
         self.differences(row, declared, chosen).next()
     }
 
-    /// Where a row of each result of two outcomes first differs.
+    /// The first difference in a row of each result of two outcomes.
     pub fn differences<'a>(
         &'a self,
         row: usize,

@@ -12,7 +12,7 @@ use crate::tensor::{DType, Tensor};
 use super::row_outcome::Outcome;
 use super::{ExploreError, Settings, Witness};
 
-/// How much was evaluated.
+/// The extent of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Searched {
     /// Choices that were evaluated, the declared one included.
@@ -69,7 +69,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What was found so far, and how much was evaluated for it.
+    /// The witnesses found so far, by row, and the extent of the search.
     pub fn found(self) -> (BTreeMap<usize, Witness>, Searched) {
         (self.found.into_iter().map(|(row, (_, witness))| (row, witness)).collect(), self.searched)
     }

@@ -84,7 +84,7 @@ fn witnesses_hold_when_they_are_run_again() {
     assert!(witnesses > 2);
 }
 
-/// What a program of choices gives as it stands is what the declared program gives.
+/// The program of choices gives the bits of the declared program, as it stands and with the first options taken.
 #[test]
 fn the_first_options_are_the_declared_program() {
     for mode in ["v5e/default/off", "v6e/default/off", "xla-cpu/default/off"] {
@@ -235,7 +235,7 @@ fn random_results(draw: &mut Draw, b: &mut Builder, values: &[ValueId]) -> Vec<(
     results
 }
 
-/// How dots may be added up.
+/// Orders in which dots may be summed.
 const ORDERS: [Accumulation; 5] =
     [Accumulation::Block, Accumulation::Chain, Accumulation::Pairwise, Accumulation::Tiled, Accumulation::Running];
 
@@ -298,7 +298,7 @@ fn whatever_is_chosen_lies_in_the_enclosure() {
     assert!(points as u64 > 3 * programs && proven as u64 > programs, "{points} {proven}");
 }
 
-/// What another chip computes otherwise is told with that chip, and what decides a row with how close it is.
+/// A row that another chip computes otherwise names that chip. The decision of a row tells how close it is.
 #[test]
 fn a_row_that_another_mode_flips_has_it_as_witness() {
     let program = built("greedy_head[d=96,dtype=f32]", 96);

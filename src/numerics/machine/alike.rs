@@ -1,4 +1,4 @@
-//! Which modes are one machine under several names.
+//! Modes that are one machine under several names.
 
 use crate::analysis::{Reducer, Regions};
 use crate::ir::{Binary, Op, Program};
@@ -26,8 +26,8 @@ pub fn compute_alike(a: &Mode, b: &Mode, program: &Program) -> bool {
         && (narrow(a) == narrow(b) || !sums_narrow(program))
 }
 
-/// What a chip computes with, whatever its name, beside what a mode may refine. Its own bf16 operations are the compiler's
-/// business, its error bounds are looked at apart.
+/// The parts of a chip that decide bits, without its name and without the parts that a mode may refine. Its own bf16
+/// operations are left to the compiler; its error bounds are compared separately.
 fn hardware(chip: &Chip) -> impl PartialEq + use<> {
     let Chip {
         name: _,

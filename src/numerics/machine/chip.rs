@@ -5,29 +5,29 @@ use crate::ir::{Binary, Op, Unary};
 use super::mxu::Accumulation;
 use super::vector::{Divide, ErrorModel, Eup, ScanOrder, StepRounding, SumOrder, ZeroTie};
 
-/// What a chip (with its compiler's habits) does to numbers.
+/// The arithmetic of a chip, with its compiler's habits.
 pub struct Chip {
     /// The first part of a mode: `NAME/default/off`.
     pub name: &'static str,
-    /// What it is and what of it is a modelling choice, for listings.
+    /// A description that names the modelling choices, for listings.
     pub doc: &'static str,
     /// Whether there is a matrix unit that takes bf16 passes; otherwise a dot is f32 whatever its precision.
     pub matrix_unit: bool,
     /// Rows of the systolic array: products that are summed before a block's sum joins the others (FACTS 2.4).
     pub mxu_block: usize,
-    /// How a pass of the matrix unit sums its products.
+    /// The order and rounding in which a pass of the matrix unit sums its products.
     pub accumulation: Accumulation,
     /// Whether it computes in f64; the compiler of a chip without it works with pairs of f32 (FACTS 9.3).
     pub has_f64: bool,
     /// Whether arithmetic flushes subnormals, on the way in and out (FACTS 3.4).
     pub flush: bool,
-    /// How f32 divides.
+    /// The way f32 quotients are computed.
     pub divide: Divide,
-    /// Which zero maximum and minimum return between -0 and +0.
+    /// The zero that maximum and minimum return for -0 and +0.
     pub zero_tie: ZeroTie,
     /// The generation of its function unit, by which its error bounds are published (FACTS 3.3).
     pub eup: Eup,
-    /// How exp, log, tanh and their like err, and how quotients do.
+    /// The errors of exp, log, tanh and their like, and of quotients.
     pub functions: ErrorModel,
     /// Whether its compiler makes one fused multiply-add of an f32 product and the sum that reads it (FACTS 3.12).
     pub contracts: bool,
@@ -35,11 +35,11 @@ pub struct Chip {
     pub sum: SumOrder,
     /// The order of a running sum.
     pub scan: ScanOrder,
-    /// What each addition of a bf16 sum is rounded to.
+    /// The type to which each addition of a bf16 sum is rounded.
     pub narrow: StepRounding,
-    /// What computes fusions of a kind of their own (FACTS 10.3).
+    /// The library that computes fusions of a kind of their own (FACTS 10.3).
     pub library: Option<Library>,
-    /// How equal elements lie after a sort that need not be stable (FACTS 4).
+    /// The order of equal elements after a sort that need not be stable (FACTS 4).
     pub ties: Ties,
     /// Operations that the vector unit computes in bf16 (FACTS 9), so that there is no wide value to expose.
     pub native: &'static [Native],
@@ -47,7 +47,7 @@ pub struct Chip {
     pub partial_reduce: bool,
 }
 
-/// How equal elements lie after a sort that need not be stable.
+/// The order of equal elements after a sort that need not be stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ties {
     /// In the order in which they were, as after a stable one (modelling choice for TPUs).

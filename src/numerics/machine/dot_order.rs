@@ -23,10 +23,10 @@ use super::mxu::{self, Passes, Unit};
 
 /// f32 that the cache is taken to hold: 128 KiB.
 const CACHE: usize = 32 * 1024;
-/// What the library takes for the number of rows when it chooses: it does not know it yet.
+/// The number of rows that the library assumes when it chooses a kernel, as it does not know the number yet.
 const UNKNOWN: usize = 2048;
 
-/// How the products of a dot `[m,k] x [k,n]` are summed.
+/// The order in which the products of a dot `[m,k] x [k,n]` are summed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DotOrder {
     sizes: [usize; 3],
@@ -158,8 +158,8 @@ impl DotOrder {
         order(lanes, cut(n, width).map(|columns| Task { columns, depth }).collect())
     }
 
-    /// What decides how the result at place `at` is summed: lanes, those of the rest, whether neighbours join, runs, the products
-    /// between two cuts. `None` where it is one chain.
+    /// The parameters of the order of the sum at place `at`: lanes, lanes of the rest, whether neighbours join, runs,
+    /// and products between two cuts. `None` where the sum is one chain.
     pub fn of_place(&self, at: usize) -> Option<[usize; 5]> {
         let column = at % self.sizes[2];
         let task = self.tasks.iter().find(|task| task.columns.contains(&column))?;
@@ -303,7 +303,7 @@ mod tests {
         }
     }
 
-    /// What gdb showed of the kernels that jaxlib 0.10.2 called on a processor with AVX-512: lanes, columns of a task or a
+    /// The kernels that jaxlib 0.10.2 called on a processor with AVX-512, as seen in gdb: lanes, columns of a task or a
     /// block, and products between two cuts of K.
     #[test]
     fn the_library_cuts_as_it_was_seen_to() {

@@ -1,8 +1,8 @@
-//! What each operation's own error does to a result: one error at a time, the rest without any.
+//! The effect of each operation's own error on a result: one error at a time, all other operations without any.
 //!
-//! The *local error* of an operation is what the machine made of its operands less what f64 makes of the same operands: it
-//! holds the rounding of the result and whatever else the machine does there, such as operands split into passes, the order
-//! of a sum, the error of a function. The *effect* of a local error is found by running the program in f64, adding the error
+//! The *local error* of an operation is the machine's value less the value of f64 for the same operands. It holds the
+//! rounding of the result and whatever else the machine does there, such as operands split into passes, the order of a
+//! sum, the error of a function. The *effect* of a local error is found by running the program in f64, adding the error
 //! to the operation's value, and nothing else. f64 stands for exact arithmetic here: its own errors are 2^-29 of f32's.
 
 use std::collections::HashMap;
@@ -122,7 +122,7 @@ impl LocalErrors {
     }
 }
 
-/// What is done with the machine that computes f64: plain IEEE arithmetic without flushing.
+/// Calls `run` with the machine that computes f64: plain IEEE arithmetic without flushing.
 fn with_f64<T>(wide: &Program, run: impl FnOnce(&Machine) -> Result<T, EvalError>) -> Result<T, EvalError> {
     let root = &wide.entry().instructions[wide.entry().root];
     let mode = "cpu/f32/as-compiled".parse::<Mode>().ok();

@@ -19,9 +19,9 @@ use super::vector::{Implementation, StepRounding, VectorUnit};
 pub struct PrecisionRow {
     /// The second part of a mode: `v5e/NAME/off`.
     pub name: &'static str,
-    /// What it is, for listings.
+    /// A description, for listings.
     pub doc: &'static str,
-    /// What a dot of f32 operands that asks for the default takes on a matrix unit.
+    /// Passes of a dot of f32 operands on a matrix unit, where the dot asks for the default precision.
     pub passes: Passes,
     /// Whether dots that ask for another precision get this one as well.
     pub overrides: bool,
@@ -40,16 +40,16 @@ pub static PRECISIONS: &[PrecisionRow] = &[
     PrecisionRow { name: "f32", doc: "no split: plain f32 products", passes: Passes::F32, overrides: true },
 ];
 
-/// How a program is evaluated. Its text is resolved once, here: nothing of it is looked up later.
+/// The arithmetic in which a program is evaluated. Its text is resolved once, here: nothing is looked up later.
 #[derive(Clone)]
 pub struct Mode {
     /// The chip, with its own choices.
     pub chip: &'static Chip,
     /// The precision of dots that ask for none.
     pub precision: &'static PrecisionRow,
-    /// What the compiler does to roundings, as a rewrite before evaluation.
+    /// The changes that the compiler makes to roundings, as a rewrite before evaluation.
     pub excess: &'static Policy,
-    /// How it computes: the chip's own choices, as refined.
+    /// The chip's own choices, as refined.
     pub choices: Choices,
 }
 
@@ -59,11 +59,11 @@ pub struct Mode {
 pub struct ModeError {
     /// The mode as it was given.
     pub text: String,
-    /// What is wrong with it, and what is known instead.
+    /// The fault, with the names that are known instead.
     pub fault: ModeFault,
 }
 
-/// What is wrong with a mode.
+/// The fault of a mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModeFault {
     /// It has not three parts.
@@ -92,7 +92,7 @@ pub enum ModeFault {
     Value {
         /// The refinement.
         key: &'static str,
-        /// What was given.
+        /// The value that was given.
         value: String,
         /// The values that there are.
         known: Vec<&'static str>,
@@ -110,7 +110,7 @@ pub enum ModePart {
     Precision,
     /// The third, up to the first `+`.
     Excess,
-    /// What follows.
+    /// The rest, from the first `+` on.
     Refinements,
 }
 

@@ -36,13 +36,13 @@ pub struct Prepared<'p> {
     templates: Vec<Option<Result<Template<'p>, EvalError>>>,
 }
 
-/// What is known of one computation's instructions.
+/// Facts about the instructions of one computation, found once.
 pub(super) struct Frame {
-    /// How often each value is read; the root once more.
+    /// The number of uses of each value; the root has one more.
     pub uses: Vec<usize>,
     /// The values of constants.
     pub constants: Vec<Option<Value>>,
-    /// What compilers see in each instruction.
+    /// The habits of compilers at each instruction.
     pub habits: Vec<Habits>,
     /// For each reduction what is computed for it alone.
     pub producers: Vec<Vec<ValueId>>,
@@ -50,7 +50,7 @@ pub(super) struct Frame {
     pub is_producer: Vec<bool>,
 }
 
-/// What a compiler sees in an instruction and has a shorter way for.
+/// Patterns that a compiler finds at an instruction and computes in a shorter way.
 #[derive(Clone)]
 pub(super) struct Habits {
     /// A division by a broadcast or a constant, before a compiler had its way.
@@ -61,7 +61,7 @@ pub(super) struct Habits {
     pub takes_rounded: u64,
     /// Of a sum of two such products, whether each element has the left one added before it is rounded, and not the right one.
     pub left_first: Option<Arc<[bool]>>,
-    /// What it is of a term whose products join a sum one after the other.
+    /// Its role in a term whose products join a sum one after the other.
     pub inner: Option<Inner>,
     /// The columns in which such a product is rounded nevertheless.
     pub folded: Option<FoldedColumns>,

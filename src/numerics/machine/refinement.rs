@@ -1,5 +1,4 @@
-//! What a mode computes with where there is a choice, and refinements: named departures from a chip's own, written
-//! `+key=value` behind a mode.
+//! Choices of a mode, and refinements: named departures from a chip's own choices, written `+key=value` behind a mode.
 
 use super::chip::Chip;
 use super::mxu::{Accumulation, Split};
@@ -7,27 +6,27 @@ use super::select::{Binning, Fault};
 use super::vector::{ErrorModel, Estimate, ScanOrder, StepRounding, SumOrder};
 use super::vector_dots::VectorDots;
 
-/// What is computed how, wherever a chip or a mode has a say in it. Every part is settled: what a mode does not refine is
-/// the chip's own.
+/// The arithmetic choices that a chip makes and a mode may refine. Every part has a value: the chip's own, unless the
+/// mode refines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choices {
-    /// How a pass of the matrix unit sums its products.
+    /// The order and rounding in which a pass of the matrix unit sums its products.
     pub acc: Accumulation,
-    /// How f32 operands are split into bf16 parts.
+    /// The split of f32 operands into bf16 parts.
     pub split: Split,
     /// The dots of a program as written that become f32 multiply and reduce on the vector unit.
     pub dsr: VectorDots,
-    /// How functions err.
+    /// The errors of functions.
     pub exp: ErrorModel,
-    /// Whose estimate XLA:CPU's rsqrt refines.
+    /// The processor whose estimate XLA:CPU's rsqrt refines.
     pub rsqrt: Estimate,
     /// The order of a sum on the vector unit.
     pub reduce: SumOrder,
     /// The order of a running sum.
     pub scan: ScanOrder,
-    /// How a bf16 sum accumulates.
+    /// The type to which each addition of a bf16 sum is rounded.
     pub narrow: StepRounding,
-    /// Which bin an element of approx_max_k falls into.
+    /// The rule that puts an element of approx_max_k into a bin.
     pub bins: Binning,
     /// A planted fault.
     pub fault: Fault,
@@ -55,7 +54,7 @@ impl Choices {
 pub struct RefinementRow {
     /// Its key, as in `+KEY=value`.
     pub key: &'static str,
-    /// What it refines, for listings.
+    /// The choice that it refines, for listings.
     pub doc: &'static str,
     /// Its values by name, each with what it means.
     pub values: fn() -> Vec<(&'static str, &'static str)>,

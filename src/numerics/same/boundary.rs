@@ -15,7 +15,7 @@ struct Way {
     argument: usize,
     rows: usize,
     places: Vec<usize>,
-    /// Where results are those of the beginning, and where they are others.
+    /// The numbers of each row at both ends: the results at the first are those of the beginning, at the second others.
     ends: [Vec<f64>; 2],
 }
 

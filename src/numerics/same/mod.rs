@@ -31,13 +31,13 @@ pub use witness::{Difference, Shown};
 pub struct Comparand<'a> {
     /// The program.
     pub program: &'a Program,
-    /// What its arguments are called, where they have names.
+    /// The names of its arguments, if they have names.
     pub argument_names: &'a [String],
-    /// What values of its entry are called in the file that they come from, where there is one.
+    /// The names of values of its entry in the file that they come from, if there is one.
     pub sources: Vec<Source>,
 }
 
-/// What a value is called where it comes from.
+/// The name of a value in its file.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// Its name in the file.
@@ -55,7 +55,7 @@ impl<'a> From<&'a Program> for Comparand<'a> {
 /// Something that is taken for granted of both programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assumption {
-    /// Where arguments differ in extents, only the beginnings are compared: a prefix of a longer context.
+    /// The beginnings alone of arguments that differ in extents are compared: a prefix of a longer context.
     Prefix,
     /// -0 and +0 count as one number, and nothing tells them apart.
     OneZero,
@@ -73,7 +73,7 @@ impl Assumption {
         }
     }
 
-    /// What is assumed.
+    /// The assumption, in words.
     pub const fn doc(self) -> &'static str {
         match self {
             Assumption::Prefix => "where extents differ, only the beginnings count",
@@ -82,18 +82,18 @@ impl Assumption {
     }
 }
 
-/// How two programs are compared.
+/// Settings of the comparison of two programs.
 #[derive(Clone)]
 pub struct Settings {
     /// The machine that each runs on.
     pub modes: [Mode; 2],
-    /// What is taken for granted.
+    /// Assumptions about both programs.
     pub assumptions: Vec<Assumption>,
     /// Inputs that are tried, at most.
     pub trials: u64,
     /// Beyond these more are tried as long as the elements of all inputs are fewer.
     pub elements: u64,
-    /// How long inputs are tried at most, beyond the first few.
+    /// The longest time that inputs are tried, beyond the first few.
     pub patience: Duration,
     /// Elements that following one program may compute, so that it ends.
     pub budget: u64,
@@ -113,14 +113,14 @@ impl Settings {
     }
 }
 
-/// What was found.
+/// The result of a comparison.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The verdict.
     pub verdict: Verdict,
-    /// What was compared with what, in words.
+    /// The pairs that were compared, in words.
     pub compared: Vec<String>,
-    /// What the verdict rests on beside the emulated machine, in words.
+    /// The premises of the verdict beside the emulated machine, in words.
     pub rests_on: Vec<String>,
     /// Inputs on which both programs were run.
     pub tried: u64,
@@ -137,7 +137,7 @@ pub enum Verdict {
     Open(Vec<String>),
 }
 
-/// Where two programs part.
+/// The place at which two programs part, with an input that shows it.
 #[derive(Clone, Debug)]
 pub struct Parting {
     /// The first values that have no counterpart, if one could be named.

@@ -19,7 +19,7 @@ use super::{Parting, SIDES, SameError, Settings};
 /// An element that differs, by its bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// What differs: a result, or a value of each program.
+    /// The value that differs: a result, or a value of each program.
     pub what: String,
     /// The element type.
     pub dtype: DType,
@@ -147,7 +147,7 @@ impl<'a> Search<'a> {
         !(x.is_nan() && y.is_nan() || self.permits.one_zero && x == 0.0 && y == 0.0)
     }
 
-    /// What differs, in a value on the way as well where two were named.
+    /// The differing bits of a result, and of a value on the way if `meeting` names two.
     pub fn show(&self, meeting: Option<Meeting>, difference: Difference) -> Result<Parting, SameError> {
         let Difference { inputs, shown: result, results } = difference;
         let mut value = None;

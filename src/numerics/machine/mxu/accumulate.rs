@@ -60,7 +60,7 @@ impl Accumulation {
         Accumulation::ALL.iter().copied().find(|a| a.name() == name)
     }
 
-    /// What it does, for listings.
+    /// Its description, for listings.
     pub const fn doc(self) -> &'static str {
         match self {
             Accumulation::Block => {

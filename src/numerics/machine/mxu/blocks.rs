@@ -100,7 +100,8 @@ impl Problem<'_> {
         Pass { accumulation: self.unit.accumulation, products }
     }
 
-    /// What the sum of a block is added to: a chain that XLA:CPU flushes is what its last step gives, -0 too.
+    /// The accumulator's initial value, to which the sum of the first block is added. It is -0 for a chain that XLA:CPU
+    /// flushes: the result is then that of the chain's last step, also where that is -0.
     pub fn initial_sum(&self) -> f32 {
         let whole = self.k > 0 && self.unit.accumulation == Accumulation::Chain;
         if whole && self.pass().products == Products::FusedFlushed { -0.0 } else { 0.0 }

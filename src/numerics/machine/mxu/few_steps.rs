@@ -72,7 +72,7 @@ struct Band<'a, A> {
     right: &'a Packed,
     k: usize,
     n: usize,
-    /// What sums are added to.
+    /// The initial value, to which sums are added.
     initial: f32,
     out: &'a mut [f32],
     arithmetic: PhantomData<A>,

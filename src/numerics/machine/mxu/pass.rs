@@ -1,4 +1,5 @@
-//! Which kernel sums a tile: all give what the declared order means, and each is right for its own range of operands.
+//! The choice of the kernel that sums a tile. Each kernel gives the bits of the declared order, for its own range of
+//! operands.
 
 use std::marker::PhantomData;
 
@@ -12,7 +13,7 @@ use super::range::Range;
 use super::tile::Tile;
 use super::tree::Tree;
 
-/// How a product joins a sum.
+/// The roundings and flushes of a product that joins a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Products {
     /// The exact product, then one rounding.

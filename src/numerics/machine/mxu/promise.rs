@@ -1,16 +1,16 @@
-//! What a dot promises: the constants of its error bound, by the passes, the split and the order that compute it.
+//! The promise of a dot: the constants of its error bound, by the passes, the split and the order that compute it.
 
 use crate::num::{BF16, F32};
 
 use super::{Accumulation, Passes, Split, Unit};
 
-/// What a dot of `k` products promises. With S = sum |a| |b|, its error is at most `split S + gamma_n (1 + spread) S +
+/// The promise of a dot of `k` products. With S = sum |a| |b|, its error is at most `split S + gamma_n (1 + spread) S +
 /// (1 + gamma_n) lost` with n = `chain`, for operands as they come through `intake`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DotPromise {
-    /// What splitting the operands loses of a product, relative to |a b|.
+    /// The part of a product that is lost when its operands are split, relative to |a b|.
     pub split: f64,
-    /// How much the sum of the passes' magnitudes exceeds |a b|, relative to it.
+    /// The excess of the sum of the passes' magnitudes over |a b|, relative to |a b|.
     pub spread: f64,
     /// Unit roundoff of the additions; twice as large where they truncate.
     pub unit_roundoff: f64,
@@ -24,11 +24,11 @@ pub struct DotPromise {
     pub is_along_k: bool,
     /// The most that underflow or flushing takes of products and sums, in all.
     pub lost: f64,
-    /// What becomes of small operands before those constants apply.
+    /// The loss of small operands, before the other constants apply.
     pub intake: Intake,
 }
 
-/// What becomes of an operand too small for the relative constants.
+/// The loss of an operand too small for the relative constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Intake {
     /// A magnitude below this counts as zero.
@@ -37,7 +37,7 @@ pub enum Intake {
     Split {
         /// Magnitudes from here on lose no more than [`DotPromise::split`] says.
         below: f64,
-        /// What smaller ones lose, absolutely.
+        /// The largest absolute loss of smaller magnitudes.
         at_most: f64,
     },
 }

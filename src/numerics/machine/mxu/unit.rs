@@ -15,7 +15,7 @@ pub struct Unit {
     pub block: NonZeroUsize,
     /// The order and rounding of additions.
     pub accumulation: Accumulation,
-    /// How f32 operands become bf16 parts.
+    /// The split of f32 operands into bf16 parts.
     pub split: Split,
     /// Whether f32 products and all their sums flush subnormals and take subnormal operands for zeros, as XLA:CPU's dots
     /// do (FACTS 3.4). Whether a matrix unit does is not public; bf16 passes keep them (modelling choice).

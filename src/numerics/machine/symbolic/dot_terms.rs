@@ -66,7 +66,7 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims) -> Result<Symbols> {
     Ok(Symbols::array(out))
 }
 
-/// How the products of a dot are summed, place by place.
+/// The order in which the products of a dot are summed, place by place.
 struct Summed {
     mixer: Mixer,
     order: Option<DotSum>,

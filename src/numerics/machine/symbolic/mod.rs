@@ -1,5 +1,6 @@
-//! What a program computes on a machine, without arguments: for each element of each value a symbol of the operations
-//! that give it. Elements with one symbol have the same bits for all arguments (DESIGN, "Why THE SAME is proven").
+//! Symbols of the values that a program computes on a machine, without arguments: for each element of each value, a
+//! symbol of the operations that give it. Elements with one symbol have the same bits for all arguments (DESIGN, "Why
+//! THE SAME is proven").
 //!
 //! Every rule here repeats what [`super::evaluate`] does, with the same plans, orders and habits, so that what decides bits
 //! is part of a symbol: a dot's passes and cuts, the order of a sum, a library's exponential, a product that is not rounded
@@ -33,23 +34,23 @@ pub use symbol::Symbol;
 use symbol_key::Key;
 use symbols::Symbols;
 
-/// What the elements of one argument are called: those of two programs with one name are the same numbers.
+/// Names of the elements of one argument. Elements of two programs that have one name are the same numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Naming {
-    /// What both programs call the argument.
+    /// The number that stands for the argument in both programs.
     pub argument: usize,
-    /// Where the array lies in the argument as both see it: the place of its first element, an index a dim.
+    /// The position of the array in the argument that both programs see: that of its first element, one index a dim.
     pub origin: Vec<usize>,
     /// The extents of that argument.
     pub extents: Vec<usize>,
 }
 
-/// What equality of symbols rests on, beside the machine.
+/// Premises of the equality of symbols, beside the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Grounds {
     /// Instructions that show the bits of a NaN, or its sign.
     pub shows_nan: BTreeSet<String>,
-    /// What nothing here has a meaning for, taken as functions of their operands.
+    /// Instructions without a meaning here, taken as functions of their operands.
     pub opaque: BTreeSet<String>,
     /// Loops that were compared as wholes: their trips hang on arguments, or are many.
     pub loops: BTreeSet<String>,
@@ -73,11 +74,11 @@ pub struct Traced {
     pub results: Vec<Vec<Symbol>>,
     /// One a value of the entry; `None` for tuples and what has no elements.
     pub sketches: Vec<Option<Sketch>>,
-    /// What that rests on.
+    /// The premises of the equality of these symbols.
     pub grounds: Grounds,
 }
 
-/// What identities may be used.
+/// Identities and omissions that are permitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Permits {
     /// -0 and +0 count as one number, and nothing tells them apart.

@@ -11,7 +11,7 @@ use super::symbol::{Facts, Mixer, Number, Symbol};
 use super::symbol_key::{BinaryChoice, Key};
 use super::symbols::{Array, Symbols};
 
-/// What is a product that is not rounded yet, rounded: no other operation gives the same.
+/// Rounds an operand whose elements are products that are not rounded yet. No other operation gives the same symbols.
 pub fn round_products(operand: &mut Symbols) {
     if let Symbols::Array(array) = operand
         && array.exact
@@ -93,7 +93,7 @@ pub fn is_ordered(unit: &VectorUnit, one_zero: bool, operands: impl IntoIterator
     unit.zero_tie == ZeroTie::Second && !one_zero && negative && zeros > 1
 }
 
-/// How two elements are joined.
+/// An operation that joins two elements.
 pub struct Operation<'u> {
     binary: Binary,
     dtype: DType,
@@ -228,8 +228,8 @@ impl<'u> Operation<'u> {
         }
     }
 
-    /// What dividing by a number multiplies with, where that is so for each dividend: always on units that divide so, and where
-    /// the reciprocal of a power of two is exact.
+    /// The factor by which a division by `b` multiplies, if it does so for each dividend. A unit that divides by
+    /// reciprocals always does; on other units `b` is a power of two with an exact reciprocal.
     fn reciprocal(&self, b: Symbol) -> Option<Symbol> {
         if self.unit.divide == Divide::ByReciprocal {
             let one = Symbol::of(Number::Float(1.0));

@@ -33,11 +33,11 @@ pub struct Tracer<'a> {
     /// Elements that may still be computed.
     left: Cell<u64>,
     pub grounds: RefCell<Grounds>,
-    /// What each region computes.
+    /// The symbol of each region that was followed.
     regions: RefCell<HashMap<ComputationId, Symbol>>,
     pub gathered: GatheredTerms,
     pub packed: PackedIntegers,
-    /// Where integers that were clamped lie.
+    /// The ranges of integers that were clamped.
     pub ranges: RefCell<HashMap<Symbol, RangeInclusive<i64>>>,
 }
 
@@ -204,7 +204,7 @@ impl<'a> Tracer<'a> {
         })
     }
 
-    /// What the machine computes where no argument has a part in it.
+    /// The value that the machine computes, if no operand depends on an argument.
     fn computed(&self, site: &Site) -> Result<Option<Symbols>> {
         let is_array = |operand: &Symbols| matches!(operand, Symbols::Array(array) if array.known);
         let opaque = matches!(site.instruction.op, Op::Opaque(_));
@@ -246,7 +246,7 @@ impl<'a> Tracer<'a> {
         Ok(whole(site, Key::While.mixer().and(condition?).and(body?)))
     }
 
-    /// What a computation over arrays computes.
+    /// The symbol of a computation over arrays.
     fn array_region(&self, region: ComputationId) -> Result<Symbol> {
         if let Some(symbol) = self.regions.borrow().get(&region) {
             return Ok(*symbol);
@@ -266,7 +266,8 @@ impl<'a> Tracer<'a> {
         Ok(symbol)
     }
 
-    /// What a region of scalars computes, and how the machine knows it: reducers that are known have orders of their own.
+    /// The symbol of a region of scalars, with the reducer or comparator that the machine takes it for. Known reducers
+    /// have orders of their own.
     pub fn region(&self, region: ComputationId) -> Result<Symbol> {
         let known = &self.machine.prepared.regions;
         let reducers = [known.reducer(region), known.reducer_but_for_rounding(region)];

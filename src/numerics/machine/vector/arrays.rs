@@ -23,7 +23,7 @@ pub struct Side<'a, T> {
     each: usize,
 }
 
-/// What a side holds over a run of elements.
+/// The values of a side over a run of elements.
 enum Run<'a, T> {
     One(T),
     Each(&'a [T]),

@@ -16,7 +16,7 @@ use super::{Divide, VectorUnit, ZeroTie, fdlibm, glibc_power, half, round_to, xl
 /// Applies a function in place, in f32, and rounds to `dtype`; transcendental functions are correctly rounded, then
 /// perturbed where the unit's error model says so.
 ///
-/// Where the unit flushes, subnormal operands count as zeros and subnormal results become zeros. As measured on XLA:CPU
+/// On a unit that flushes, subnormal operands count as zeros and subnormal results become zeros. As measured on XLA:CPU
 /// (jaxlib 0.10.2), `abs` and `negate` keep subnormals, and so do `tanh` and `exponential-minus-one`, which return a
 /// small operand as it is.
 pub fn unary(unary: Unary, dtype: DType, values: &mut [f32], unit: &VectorUnit) {

@@ -41,7 +41,7 @@ static LOGISTIC: [[Tolerance; 1]; 3] = [
     [Tolerance::relative(64.0 * EPS + 4.0 * EPS)],
 ];
 
-/// What tells functions apart in the hash of an argument. Reports hold results of it: no number may change.
+/// The number that tells functions apart in the hash of an argument. Reports hold results of it: none may change.
 const fn salt(unary: Unary) -> u64 {
     match unary {
         Unary::Abs => 0,
@@ -144,7 +144,7 @@ impl ErrorModel {
         ErrorModel::ALL.iter().copied().find(|model| model.name() == name)
     }
 
-    /// What it does, for listings.
+    /// Its description, for listings.
     pub const fn doc(self) -> &'static str {
         match self {
             ErrorModel::CorrectlyRounded => "correctly rounded",

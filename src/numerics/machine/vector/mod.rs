@@ -46,9 +46,9 @@ pub(super) use xla::folded_exponential;
 pub struct VectorUnit {
     /// Whether subnormals count as zero on the way into arithmetic and comparisons, and come out as zero (FACTS 3.4).
     pub flush: bool,
-    /// How f32 divides.
+    /// The way f32 quotients are computed.
     pub divide: Divide,
-    /// Which zero maximum and minimum return between -0 and +0.
+    /// The zero that maximum and minimum return for -0 and +0.
     pub zero_tie: ZeroTie,
     /// The generation whose error bounds hold.
     pub eup: Eup,
@@ -56,13 +56,13 @@ pub struct VectorUnit {
     pub implementation: Implementation,
     /// Whether an f32 product is added before it is rounded, where both stand in one fusion.
     pub contracts: bool,
-    /// How functions and quotients err.
+    /// The errors of functions and quotients.
     pub error: ErrorModel,
     /// The processor's estimate that XLA:CPU's rsqrt refines.
     pub estimate: Estimate,
 }
 
-/// How f32 divides.
+/// The way f32 quotients are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Divide {
     /// Correctly rounded.
@@ -75,7 +75,7 @@ pub enum Divide {
     BroadcastByReciprocal,
 }
 
-/// What a divisor may be that is one number for many dividends.
+/// A divisor that is one number for many dividends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
     /// A value of the program, broadcast.
@@ -94,7 +94,7 @@ impl Divide {
     }
 }
 
-/// Which zero maximum and minimum return between -0 and +0.
+/// The zero that maximum and minimum return for -0 and +0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ZeroTie {
     /// The second operand (TPU, FACTS 3.3).

@@ -1,5 +1,5 @@
-//! What the vector unit promises of its results. It stands beside the code that computes them and reads the same
-//! settings, so that a bound made of it follows the unit.
+//! The promises of the vector unit about its results. They stand beside the code that computes the results and read the
+//! same settings, so that a bound made of them follows the unit.
 
 use crate::ir::{ResultAccuracy, Unary};
 use crate::num::F32;
@@ -10,7 +10,7 @@ use super::error_model::Erring;
 use super::stated::{ErrorBound, Tolerance, chosen};
 use super::{Divide, ErrorModel, Eup, Spread, VectorUnit};
 
-/// What a function's result may be off by before it is rounded.
+/// The bound of the error of a function's result before it is rounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FunctionPromise {
     /// In units of the exact value.
@@ -24,7 +24,7 @@ pub struct FunctionPromise {
 pub struct Reciprocal {
     /// Below this magnitude it is zero.
     pub floor: f64,
-    /// What it is rounded to, one after the other.
+    /// The types to which it is rounded, one after the other.
     pub types: &'static [DType],
 }
 
@@ -87,8 +87,8 @@ impl VectorUnit {
         }
     }
 
-    /// What any function of values of this type may be off by before it is rounded, relative to the exact value and in its
-    /// own units, one of the two or the other; `None` where nothing is promised.
+    /// The bound of the error of a function of values of this type before it is rounded: relative to the exact value,
+    /// and absolute. The larger of the two holds. `None` where nothing is promised.
     pub fn function(&self, unary: Unary, dtype: DType) -> Option<[f64; 2]> {
         match (arithmetic_type(dtype), self.error) {
             // Correctly rounded, all but one.
@@ -114,8 +114,8 @@ impl VectorUnit {
         if self.perturbs() && dtype != DType::F64 { floor.max(self.bound(unary).floor) } else { floor }
     }
 
-    /// How far a division of this type may put a quotient of this magnitude from the correctly rounded one, where it
-    /// errs within its bound.
+    /// The largest distance of a quotient of this magnitude from the correctly rounded one, in a division of this type
+    /// that errs within its bound.
     pub fn published_quotient(&self, dtype: DType, quotient: f64) -> Option<f64> {
         let bound = self.perturbs_quotients(dtype).then(|| self.eup.division_bound(quotient))?;
         Some(bound.at(quotient))

@@ -21,11 +21,11 @@ const TILE: usize = 1 << 15;
 /// A matrix, row-major, and a vector whose numbers multiply its own in f32: one for each number of a sum.
 #[derive(Clone, Copy)]
 pub struct Weighted<'a> {
-    /// What is multiplied.
+    /// The matrix, row-major.
     pub matrix: &'a [f32],
-    /// What it is multiplied with.
+    /// The vector that multiplies it.
     pub factors: &'a [f32],
-    /// What each product is rounded to.
+    /// The type to which each product is rounded.
     pub rounded: StepRounding,
 }
 
@@ -104,7 +104,8 @@ impl<const FLUSH: bool, S: Step, P: Step> Products<'_, Adder<FLUSH, S>, P> {
         P::round(if FLUSH { flush_f32(flush_f32(value) * flush_f32(factor)) } else { value * factor })
     }
 
-    /// How many of a lane's sublanes are added: of those that nothing reaches one is enough, as a second zero changes nothing.
+    /// The number of a lane's sublanes that are added. Of the sublanes that no product reaches one is enough, as a
+    /// second zero changes nothing.
     #[inline(always)]
     fn sublanes(self) -> usize {
         SUBLANES.min(self.factors.len().div_ceil(LANES) + 1)
