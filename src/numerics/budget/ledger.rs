@@ -1,4 +1,4 @@
-//! The memory that each thread holds, of all that arrays may take.
+//! Memory of arrays that threads hold, added up.
 
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::deadline;
 
-/// The interval at which a waiting thread checks its deadline and the memory that the system has by now.
+/// The time after which a thread that waits looks again at its deadline and at the memory of the system.
 const OFTEN: Duration = Duration::from_millis(50);
 
 /// Bytes by the thread that holds them.
@@ -31,7 +31,7 @@ struct Holder {
 pub struct Reserved(Option<(&'static Ledger, ThreadId, u128)>);
 
 impl Reserved {
-    /// The reservation of an amount too small to be accounted for.
+    /// Holds nothing: for what is too little to be asked for.
     pub const fn nothing() -> Reserved {
         Reserved(None)
     }

@@ -69,7 +69,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The witnesses found so far, by row, and the extent of the search.
+    /// The witnesses so far, and the number of evaluations for them.
     pub fn found(self) -> (BTreeMap<usize, Witness>, Searched) {
         (self.found.into_iter().map(|(row, (_, witness))| (row, witness)).collect(), self.searched)
     }

@@ -50,7 +50,7 @@ pub struct Naming {
 pub struct Grounds {
     /// Instructions that show the bits of a NaN, or its sign.
     pub shows_nan: BTreeSet<String>,
-    /// Instructions without a meaning here, taken as functions of their operands.
+    /// Opcodes, or targets of custom calls, without a meaning here: taken as functions of their operands.
     pub opaque: BTreeSet<String>,
     /// Loops that were compared as wholes: their trips hang on arguments, or are many.
     pub loops: BTreeSet<String>,
