@@ -210,7 +210,7 @@ impl Maker<'_> {
     }
 
     fn unary(&self, unary: Unary, instruction: &Instruction, dtype: DType, floor: f64) -> Latitude {
-        let unit = self.unit.asked(unary, instruction.accuracy());
+        let unit = self.unit.for_accuracy(unary, instruction.accuracy());
         match unary {
             Unary::Abs
             | Unary::Negate

@@ -3,7 +3,7 @@
 use crate::ir::{ResultAccuracy, Unary};
 
 use super::chip::CHIPS;
-use super::vector::{Eup, Implementation, chosen, has_two};
+use super::vector::{Eup, Implementation, choose, has_two};
 
 /// The implementation of a function that the compiler of each TPU takes for an accuracy (FACTS 3.3), in words: `the default
 /// implementation on v6e, the more accurate implementation on v5e`.
@@ -13,7 +13,7 @@ pub fn implementations(unary: Unary, accuracy: ResultAccuracy) -> String {
         let names: Vec<&str> = chips.map(|chip| chip.name).collect();
         (!names.is_empty()).then(|| format!("{what} on {}", names.join(", ")))
     };
-    let is = |which: Implementation| move |eup: Eup| has_two(eup, unary) && chosen(eup, unary, Some(accuracy)) == which;
+    let is = |which: Implementation| move |eup: Eup| has_two(eup, unary) && choose(eup, unary, Some(accuracy)) == which;
     let parts = [
         those("the default implementation", &is(Implementation::Default)),
         those("the more accurate implementation", &is(Implementation::Highest)),

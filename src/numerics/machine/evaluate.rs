@@ -313,7 +313,7 @@ impl<'p> Machine<'p> {
             }
             Value::Float(dtype, values) => {
                 let mut values = values.into_vec();
-                vector::unary(unary, dtype, &mut values, &self.unit.asked(unary, accuracy));
+                vector::unary(unary, dtype, &mut values, &self.unit.for_accuracy(unary, accuracy));
                 Value::float(dtype, values)
             }
             Value::Double(values) => {

@@ -153,7 +153,7 @@ impl<'a> Forward<'a> {
             (Op::Unary(Unary::Negate), [_]) => each(&|e| Element { v: -e.v, ..e }),
             (Op::Unary(Unary::Abs), [_]) => each(&|e| Element { v: e.v.abs(), ..e }),
             (Op::Unary(Unary::Exponential), [_]) => {
-                let unit = self.unit.asked(Unary::Exponential, instruction.accuracy());
+                let unit = self.unit.for_accuracy(Unary::Exponential, instruction.accuracy());
                 each(&|e| elementwise::exponential(e, dtype, &unit))
             }
             (Op::Binary(binary), [x, y]) => {

@@ -85,7 +85,7 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
             })
         }
         Op::Unary(unary) => {
-            let unit = &tracer.machine.unit.asked(*unary, instruction.accuracy());
+            let unit = &tracer.machine.unit.for_accuracy(*unary, instruction.accuracy());
             let in_library = tracer.machine.library_computes(instruction) && *unary == Unary::Exponential;
             let function = |source: FunctionSource| Function::new(*unary, from, to, unit, source);
             let own = function(if in_library { FunctionSource::Library } else { FunctionSource::Unit });

@@ -1,4 +1,4 @@
-//! Elementwise operations. The operation is chosen outside the loops, so that they vectorise.
+//! Elementwise operations. The operation is choose outside the loops, so that they vectorise.
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +8,9 @@ use crate::num::flush_f32;
 use crate::tensor::DType;
 
 use super::arrays::{Side, combine, in_chunks, zip};
-use super::error_model::{Erring, ErrorModel, Eup};
+use super::error_model::{Erring, ErrorModel};
+use super::eup::Eup;
+use super::f64_function::function_of_f64;
 use super::rounded_function;
 use super::simd::{self, Work};
 use super::{Divide, VectorUnit, ZeroTie, fdlibm, glibc_power, half, round_to, xla};
@@ -93,7 +95,7 @@ fn transcendental(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
     }
     let arguments = values.to_vec();
     rounded_function::apply(unary, values);
-    let erring = unit.erring(unary);
+    let erring = unit.function_with_errors(unary);
     values.iter_mut().zip(arguments).for_each(|(v, x)| *v = erring.of(x, *v));
 }
 
@@ -111,36 +113,6 @@ pub fn unary_f64(unary: Unary, values: &mut [f64], unit: &VectorUnit) {
     values.iter_mut().for_each(|v| *v = flush(function(*v), unit));
 }
 
-/// The function that [`unary_f64`] applies.
-pub(super) fn function_of_f64(unary: Unary) -> fn(f64) -> f64 {
-    match unary {
-        Unary::Abs => f64::abs,
-        Unary::Negate => |v| -v,
-        Unary::Ceil => f64::ceil,
-        Unary::Floor => f64::floor,
-        Unary::RoundNearestAfz => f64::round,
-        Unary::RoundNearestEven => f64::round_ties_even,
-        Unary::Sign => |v| if v == 0.0 || v.is_nan() { v } else { v.signum() },
-        Unary::Cbrt => core_math::cbrt,
-        Unary::Cosine => core_math::cos,
-        Unary::Erf => core_math::erf,
-        Unary::Exponential => core_math::exp,
-        Unary::ExponentialMinusOne => core_math::expm1,
-        Unary::Log => core_math::log,
-        Unary::LogPlusOne => core_math::log1p,
-        Unary::Tanh => core_math::tanh,
-        Unary::Rsqrt => core_math::rsqrt,
-        Unary::Sine => core_math::sin,
-        Unary::Sqrt => f64::sqrt,
-        Unary::Tan => core_math::tan,
-        Unary::Logistic => |v| 1.0 / (1.0 + core_math::exp(-v)),
-        Unary::IsFinite => unreachable!("is-finite gives predicates"),
-        Unary::CountLeadingZeros | Unary::Not | Unary::PopulationCount => {
-            unreachable!("shape checking gives integers to {}", unary.name())
-        }
-    }
-}
-
 /// Applies an operation in f32: one rounding, with subnormals flushed where the unit does so; then rounds to `dtype`. The
 /// left operand becomes the result. Where the unit's error model says so, quotients of f32 err within their bound; those of
 /// narrower types are exact before their rounding, or nearly so; and powers err as the logarithm and the exponential do that they
@@ -148,7 +120,7 @@ pub(super) fn function_of_f64(unary: Unary) -> fn(f64) -> f64 {
 pub fn binary(binary: Binary, dtype: DType, values: &mut [f32], other: Side<f32>, unit: &VectorUnit) {
     let divides = binary == Binary::Divide && unit.perturbs_quotients(dtype);
     let powers = (binary == Binary::Power && unit.perturbs())
-        .then(|| [Unary::Log, Unary::Exponential].map(|unary| unit.erring(unary)));
+        .then(|| [Unary::Log, Unary::Exponential].map(|unary| unit.function_with_errors(unary)));
     in_chunks(values, |at, chunk| {
         if divides {
             return combine(at, chunk, other, |a, b| perturb_quotient(a, b, unit));

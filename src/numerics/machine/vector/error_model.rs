@@ -3,25 +3,10 @@
 use crate::ir::Unary;
 use crate::num::F32;
 
-use super::elementwise::function_of_f64;
-use super::seeded;
-use super::stated::{ErrorBound, Implementation, Tolerance, stated};
-
-/// A generation of the unit that computes transcendental functions: its chips have the same bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Eup {
-    /// TPU v2 to v4.
-    PreV5,
-    /// TPU v5e and v5p ("EUP version 2").
-    V5,
-    /// TPU v6e ("EUP version 3").
-    V6,
-    /// TPU 7x, of which the compiler states nothing and has one implementation of each function: its bounds are v6e's default ones, a
-    /// modelling choice.
-    V7,
-    /// A CPU: correctly rounded, nothing to perturb.
-    Exact,
-}
+use super::eup::Eup;
+use super::f64_function::function_of_f64;
+use super::seeded::{self, mix};
+use super::stated::{ErrorBound, Implementation, Tolerance, statement};
 
 /// eps of FACTS 3.3.
 const EPS: f64 = f32::EPSILON as f64;
@@ -72,16 +57,6 @@ const fn salt(unary: Unary) -> u64 {
 }
 
 impl Eup {
-    /// The chip of this generation whose rows of the table are looked up: those of its other chips are the same.
-    pub(super) const fn stated_for(self) -> Option<&'static str> {
-        match self {
-            Eup::PreV5 => Some("v2"),
-            Eup::V5 => Some("v5e"),
-            Eup::V6 | Eup::V7 => Some("v6e"),
-            Eup::Exact => None,
-        }
-    }
-
     /// The bound of a function of f32: as the compiler states it; of logistic, which it expands, derived from that; of cbrt and erf
     /// that of XLA's error specification (`exhaustive_unary_test_f32_or_smaller.cc`, 2024).
     pub(super) fn bound(self, unary: Unary, implementation: Implementation) -> ErrorBound {
@@ -92,7 +67,7 @@ impl Eup {
             (Eup::PreV5, Unary::Logistic) => derived(&LOGISTIC[0]),
             (Eup::V5, Unary::Logistic) => derived(&LOGISTIC[1]),
             (Eup::V6 | Eup::V7, Unary::Logistic) => derived(&LOGISTIC[2]),
-            _ => stated(self, unary, implementation).unwrap_or(of(&OF_2024)),
+            _ => statement(self, unary, implementation).unwrap_or(of(&OF_2024)),
         }
     }
 
@@ -186,7 +161,7 @@ impl ErrorModel {
         let off = match self {
             ErrorModel::Seeded => half * seeded::of_divisor(y),
             _ => {
-                let key = mixed(u64::from(x.to_bits())) ^ u64::from(y.to_bits());
+                let key = mix(u64::from(x.to_bits())) ^ u64::from(y.to_bits());
                 (eup.division_bound(exact).at(exact.abs()) - half).max(0.0) * side(key)
             }
         };
@@ -240,15 +215,7 @@ impl Erring {
 
 /// 1 or -1, as a hash of the key decides.
 fn side(key: u64) -> f64 {
-    if mixed(key) >> 63 == 1 { -1.0 } else { 1.0 }
-}
-
-/// SplitMix64's finaliser.
-pub(super) fn mixed(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    if mix(key) >> 63 == 1 { -1.0 } else { 1.0 }
 }
 
 #[cfg(test)]

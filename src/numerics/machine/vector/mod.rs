@@ -8,6 +8,8 @@
 mod arrays;
 mod elementwise;
 mod error_model;
+mod eup;
+mod f64_function;
 mod fdlibm;
 mod glibc;
 mod glibc_power;
@@ -26,7 +28,8 @@ mod xla;
 
 pub(super) use arrays::{Side, in_chunks, in_rows, over_rows};
 pub(super) use elementwise::{binary, binary_f64, binary_scalar, compare, compare_f64, extreme, unary, unary_f64};
-pub use error_model::{ErrorModel, Eup};
+pub use error_model::ErrorModel;
+pub use eup::Eup;
 pub(super) use library::library_exponential;
 pub(crate) use promise::arithmetic_type;
 pub use promise::{FunctionPromise, Reciprocal};
@@ -35,7 +38,7 @@ pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
 pub use rsqrt_estimate::Estimate;
 pub(super) use simd::prefetch;
 pub use stated::Implementation;
-pub(super) use stated::{chosen, has_two};
+pub(super) use stated::{choose, has_two};
 pub use step::StepRounding;
 pub use sum_order::{ScanOrder, SumOrder};
 pub(super) use sum_order::{TREE, Weighted, column_sums, running_sums, sum, sums};
@@ -52,7 +55,7 @@ pub struct VectorUnit {
     pub zero_tie: ZeroTie,
     /// The generation whose error bounds hold.
     pub eup: Eup,
-    /// The implementation of functions that have two ([`VectorUnit::asked`]).
+    /// The implementation of functions that have two ([`VectorUnit::for_accuracy`]).
     pub implementation: Implementation,
     /// Whether an f32 product is added before it is rounded, where both stand in one fusion.
     pub contracts: bool,

@@ -7,7 +7,7 @@ use crate::tensor::DType;
 
 use super::elementwise::RECIPROCAL_FLOOR;
 use super::error_model::Erring;
-use super::stated::{ErrorBound, Tolerance, chosen};
+use super::stated::{ErrorBound, Tolerance, choose};
 use super::{Divide, ErrorModel, Eup, Spread, VectorUnit};
 
 /// The bound of the error of a function's result before it is rounded.
@@ -45,12 +45,12 @@ impl VectorUnit {
     }
 
     /// This unit as it computes a function of which an accuracy is asked.
-    pub fn asked(&self, unary: Unary, accuracy: Option<ResultAccuracy>) -> VectorUnit {
-        VectorUnit { implementation: chosen(self.eup, unary, accuracy), ..*self }
+    pub fn for_accuracy(&self, unary: Unary, accuracy: Option<ResultAccuracy>) -> VectorUnit {
+        VectorUnit { implementation: choose(self.eup, unary, accuracy), ..*self }
     }
 
     /// A function as this unit computes it, where it errs.
-    pub(super) fn erring(&self, unary: Unary) -> Erring {
+    pub(super) fn function_with_errors(&self, unary: Unary) -> Erring {
         Erring::new(self.error, self.eup, unary, self.implementation)
     }
 

@@ -9,7 +9,7 @@ use std::f64::consts::{FRAC_2_PI, LN_2, LOG2_E};
 
 use crate::ir::Unary;
 
-use super::error_model::{Eup, mixed};
+use super::eup::Eup;
 use super::stated::{ErrorBound, Implementation};
 
 /// Pieces of a reduced argument.
@@ -122,7 +122,7 @@ impl Shares {
     /// this mantissa has, so it is 0 at powers of two.
     fn of_logarithm(&self, x: f64, bound: ErrorBound) -> f64 {
         let position = mantissa(x);
-        let log = position.ln_1p();
+        let log = core_math::log1p(position);
         self.at(position) * bound.at(log.min(LN_2 - log))
     }
 }
@@ -154,7 +154,7 @@ fn hashed(salt: u64, largest: f64) -> [[f64; 2]; PIECES] {
 /// The ends of a piece by a hash; the first piece begins with 0.
 fn ends(salt: u64, largest: f64, piece: usize) -> [f64; 2] {
     let random = |end: u64| {
-        let bits = mixed(mixed(salt) ^ (2 * piece as u64 + end));
+        let bits = mix(mix(salt) ^ (2 * piece as u64 + end));
         // 53 random bits in [-1, 1).
         ((bits >> 11) as f64 / (1u64 << 52) as f64 - 1.0) * largest
     };
@@ -181,4 +181,12 @@ fn place(position: f64) -> (usize, f64) {
 
 fn line([left, right]: [f64; 2], rest: f64) -> f64 {
     left + (right - left) * rest
+}
+
+/// SplitMix64's finaliser.
+pub(super) fn mix(mut z: u64) -> u64 {
+    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::ir::{ResultAccuracy, Unary};
 
-use super::error_model::Eup;
+use super::eup::Eup;
 
 /// The table that the script wrote.
 const TABLE: &str = include_str!("function_accuracy.csv");
@@ -110,14 +110,14 @@ fn read(line: &'static str) -> Option<(Row, Tolerance)> {
         "highest" => Some(Implementation::Highest),
         _ => return None,
     };
-    let power = |cell: &str| if cell.is_empty() { Some(0.0) } else { cell.parse::<f64>().ok().map(f64::exp2) };
+    let power = |cell: &str| if cell.is_empty() { Some(0.0) } else { cell.parse::<f64>().ok().map(core_math::exp2) };
     let (_, absolute, relative) = (cells.next()?, power(cells.next()?)?, power(cells.next()?)?);
     let row = Row { chip, function, implementation, tolerances: Vec::new(), floor: 0.0 };
     Some((row, Tolerance { absolute, relative }))
 }
 
 /// The bounds that are stated of a function's implementation; `None` where none are.
-pub(super) fn stated(eup: Eup, unary: Unary, implementation: Implementation) -> Option<ErrorBound> {
+pub(super) fn statement(eup: Eup, unary: Unary, implementation: Implementation) -> Option<ErrorBound> {
     let chip = eup.stated_for()?;
     let row = ROWS.iter().find(|row| {
         (row.chip, row.function) == (chip, unary.name())
@@ -129,8 +129,8 @@ pub(super) fn stated(eup: Eup, unary: Unary, implementation: Implementation) -> 
 /// The implementation that the compiler takes for an accuracy that is asked of a function: the default one where it meets the
 /// tolerance, and the other one elsewhere. The compiler refuses a tolerance that no implementation meets, one in ulps alone
 /// among them; here it gets the more accurate one. Functions of which nothing is stated have one implementation.
-pub(in super::super) fn chosen(eup: Eup, unary: Unary, asked: Option<ResultAccuracy>) -> Implementation {
-    let Some(default) = stated(eup, unary, Implementation::Default).filter(|_| has_two(eup, unary)) else {
+pub(in super::super) fn choose(eup: Eup, unary: Unary, asked: Option<ResultAccuracy>) -> Implementation {
+    let Some(default) = statement(eup, unary, Implementation::Default).filter(|_| has_two(eup, unary)) else {
         return Implementation::Default;
     };
     match asked {
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn bounds_are_those_that_the_compiler_states() {
         let pow = |exponent: i32| 2f64.powi(exponent);
-        let bound = |eup, unary, implementation| stated(eup, unary, implementation).unwrap();
+        let bound = |eup, unary, implementation| statement(eup, unary, implementation).unwrap();
         let log = bound(Eup::V5, Unary::Log, Implementation::Default);
         assert_eq!([0.5, 1.0, 8.0, 32.0, 80.0].map(|y| log.at(y)), [pow(-19), pow(-18), pow(-18), pow(-17), pow(-16)]);
         let log = bound(Eup::PreV5, Unary::Log, Implementation::Default);
@@ -206,8 +206,8 @@ mod tests {
         let tanh = [Implementation::Default, Implementation::Highest].map(|which| bound(Eup::V6, Unary::Tanh, which));
         assert_eq!((tanh[0], tanh[0].at(1.0)), (tanh[1], pow(-23)));
         assert_eq!(bound(Eup::V5, Unary::Tanh, Implementation::Default).at(1.0), pow(-17));
-        assert!(stated(Eup::V5, Unary::Cbrt, Implementation::Default).is_none());
-        assert!(stated(Eup::Exact, Unary::Log, Implementation::Default).is_none());
+        assert!(statement(Eup::V5, Unary::Cbrt, Implementation::Default).is_none());
+        assert!(statement(Eup::Exact, Unary::Log, Implementation::Default).is_none());
     }
 
     /// By the sizes of code that the compiler made of these on v5e and v2: default 34,304 bytes of log on v5e, another 35,840.
@@ -215,7 +215,7 @@ mod tests {
     fn the_default_implementation_is_taken_where_it_meets_the_tolerance() {
         let of = |eup, unary, atol: f64, rtol: f64| {
             let (atol, rtol) = (atol.to_bits(), rtol.to_bits());
-            chosen(eup, unary, Some(ResultAccuracy::Tolerance { atol, rtol, ulps: 0 }))
+            choose(eup, unary, Some(ResultAccuracy::Tolerance { atol, rtol, ulps: 0 }))
         };
         let pow = |exponent: i32| 2f64.powi(exponent);
         for (eup, unary, atol, rtol, expected) in [
@@ -234,10 +234,10 @@ mod tests {
         ] {
             assert_eq!(of(eup, unary, atol, rtol), expected, "{eup:?} {} {atol} {rtol}", unary.name());
         }
-        assert_eq!(chosen(Eup::V5, Unary::Tanh, None), Implementation::Default);
-        assert_eq!(chosen(Eup::V5, Unary::Tanh, Some(ResultAccuracy::Highest)), Implementation::Highest);
-        assert_eq!(chosen(Eup::V5, Unary::Sine, Some(ResultAccuracy::Highest)), Implementation::Default);
-        assert_eq!(chosen(Eup::Exact, Unary::Tanh, Some(ResultAccuracy::Highest)), Implementation::Default);
-        assert_eq!(chosen(Eup::V7, Unary::Tanh, Some(ResultAccuracy::Highest)), Implementation::Default);
+        assert_eq!(choose(Eup::V5, Unary::Tanh, None), Implementation::Default);
+        assert_eq!(choose(Eup::V5, Unary::Tanh, Some(ResultAccuracy::Highest)), Implementation::Highest);
+        assert_eq!(choose(Eup::V5, Unary::Sine, Some(ResultAccuracy::Highest)), Implementation::Default);
+        assert_eq!(choose(Eup::Exact, Unary::Tanh, Some(ResultAccuracy::Highest)), Implementation::Default);
+        assert_eq!(choose(Eup::V7, Unary::Tanh, Some(ResultAccuracy::Highest)), Implementation::Default);
     }
 }

@@ -43,7 +43,7 @@ fn of_two(function: Binary, x: f32, y: f32, unit: &VectorUnit) -> f64 {
 
 /// Arguments of all sizes that a function takes and whose results are no extremes.
 fn arguments(function: Unary, count: usize) -> Vec<f32> {
-    let drawn = |i: usize| mixed(i as u64) as f64 / 2f64.powi(64);
+    let drawn = |i: usize| mix(i as u64) as f64 / 2f64.powi(64);
     let of = |i: usize| {
         let (share, side): (f64, f64) = (drawn(2 * i), if drawn(2 * i + 1) < 0.5 { -1.0 } else { 1.0 });
         match function {
@@ -63,7 +63,7 @@ fn results_stay_inside_the_stated_bound_and_the_worst_use_it() {
             for asked in [None, Some(ResultAccuracy::Highest)] {
                 let arguments = arguments(function, if chip == "v3" { 100_000 } else { 5000 });
                 for errors in ["seeded", "worst"] {
-                    let unit = erring(chip, errors).asked(function, asked);
+                    let unit = erring(chip, errors).for_accuracy(function, asked);
                     let bound = eup.bound(function, unit.implementation);
                     let mut largest = 0.0f64;
                     for (x, got) in arguments.iter().zip(of(function, &arguments, &unit)) {
@@ -119,7 +119,9 @@ fn a_seeded_logarithm_errs_as_printed() {
 #[test]
 fn the_error_of_a_seeded_logarithm_is_one_of_the_mantissa() {
     for chip in ["v2", "v4", "v5e", "v6e"] {
-        for unit in [erring(chip, "seeded"), erring(chip, "seeded").asked(Unary::Log, Some(ResultAccuracy::Highest))] {
+        for unit in
+            [erring(chip, "seeded"), erring(chip, "seeded").for_accuracy(Unary::Log, Some(ResultAccuracy::Highest))]
+        {
             let off = |x: f32| of(Unary::Log, &[x], &unit)[0] - f64::from(x).ln();
             for i in 0..1000 {
                 let mantissa = 1.0 + i as f32 / 1000.0;
@@ -183,7 +185,7 @@ fn seeded_quotients_roots_and_sines_are_within_a_unit_in_the_last_place() {
         let unit = erring(chip, "seeded");
         let mut moved = 0;
         for i in 1..20_000usize {
-            let y = 1.0 + mixed(i as u64) as f32 / 2f32.powi(61);
+            let y = 1.0 + mix(i as u64) as f32 / 2f32.powi(61);
             let reciprocal = of_two(Binary::Divide, 1.0, y, &unit);
             let exact = 1.0 / f64::from(y);
             assert!((reciprocal - exact).abs() <= F32.ulp(exact), "{chip} 1 / {y}");
