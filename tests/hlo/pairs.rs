@@ -226,7 +226,8 @@ fn every_command_refuses_it_alike() {
     std::fs::create_dir(place("suites")).unwrap();
     std::fs::write(place("ranked.hlo"), RANKED).unwrap();
     // One program twice, too large to be followed.
-    let large = "HloModule m\n\nENTRY e {\n  x = f64[8192,8192] parameter(0)\n  ROOT y = f64[8192,8192] multiply(x, x)\n}\n";
+    let large =
+        "HloModule m\n\nENTRY e {\n  x = f64[8192,8192] parameter(0)\n  ROOT y = f64[8192,8192] multiply(x, x)\n}\n";
     std::fs::write(place("large.hlo"), large).unwrap();
     let x = Tensor::new(&[2, 3], Data::F64(vec![1.0, 2.0, 3.0, -1.0, 0.5, 0.25]));
     safetensors::write(&place("in.safetensors"), &[("arg0".to_string(), x)]).unwrap();
