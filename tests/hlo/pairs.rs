@@ -154,7 +154,7 @@ fn what_is_no_part_of_a_pair_is_refused() {
     }
 }
 
-/// What a TPU only moves, picks or converts without loss is the same as written and as compiled, bit for bit, and comes out as
+/// Numbers that a TPU only moves, picks or converts without loss are the same as written and as compiled, bit for bit, and come out as
 /// the pair that it was there.
 #[test]
 fn what_is_only_moved_is_as_compiled() {

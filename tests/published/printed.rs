@@ -1,6 +1,6 @@
 //! Numbers as they were printed.
 
-/// How many digits a printer gives.
+/// The digits that a printer gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Digits {
     /// As many as tell an f32 from its neighbours, as NumPy's do.

@@ -25,9 +25,9 @@ pub struct Set {
     pub source: String,
     /// The chip, as the source tells it.
     pub chip: String,
-    /// When it was printed: a year, a month or a day.
+    /// The date of print: a year, a month or a day.
     pub date: String,
-    /// What was run there, and whatever else one has to know.
+    /// The program that was run there, and whatever else one has to know.
     pub ran: String,
     pub value: Vec<Value>,
 }
@@ -36,7 +36,7 @@ pub struct Set {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
-    /// What it is, for the table.
+    /// Its name in the table.
     pub what: String,
     pub mode: String,
     /// HLO text.
@@ -59,16 +59,16 @@ pub struct Value {
     #[serde(default)]
     rounded: bool,
     pub verdict: Verdict,
-    /// How many of the elements are equal, where not all are.
+    /// The count of elements that are equal, where not all are.
     equal: Option<usize>,
     /// The mode whose error is the stated bound: what was printed is no farther from the truth.
     bound: Option<String>,
-    /// Why it is only inside, or not reproduced.
+    /// The reason why it is only inside, or not reproduced.
     #[serde(default)]
     pub because: String,
 }
 
-/// What is made of the results.
+/// A figure made of the results.
 #[derive(Clone, Copy, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 enum Measure {
@@ -79,7 +79,7 @@ enum Measure {
     MeanDifference,
     /// The same, of a sample of as many elements as there are, times the share of elements that are not masked.
     MeanOfHalf,
-    /// How many elements differ from the exact ones, the largest difference, and the largest relative one.
+    /// The count of elements that differ from the exact ones, the largest difference, and the largest relative one.
     Errors,
     /// The largest difference from the exact elements.
     LargestError,
@@ -95,18 +95,18 @@ pub enum Verdict {
     NotReproduced,
 }
 
-/// What came out.
+/// The outcome of a comparison.
 pub struct Found {
     pub verdict: Verdict,
     /// One a printed number; none where the program was refused.
     pub numbers: Vec<f64>,
     pub equal: usize,
-    /// Why there are none.
+    /// The reason why there are none.
     pub refused: Option<String>,
 }
 
 impl Found {
-    /// In what it is other than its file says.
+    /// The difference from what its file says.
     pub fn contradiction(&self, value: &Value) -> Option<String> {
         let equal =
             value.equal.unwrap_or(if value.verdict == Verdict::Equal { self.numbers.len() } else { self.equal });
