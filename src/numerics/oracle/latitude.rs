@@ -269,7 +269,7 @@ impl Pass<'_, Fast> {
         let operands: Vec<Value<Fast>> =
             operands.into_iter().map(|operand| self.flush(operand, rounding.floor)).collect();
         if let Some(additions) = &rounding.additions {
-            return self.added(computation, instruction, operands, shapes, (additions, rounding));
+            return self.add_up(computation, instruction, operands, shapes, (additions, rounding));
         }
         let value = match &rounding.reciprocal {
             Some(reciprocal) => self.product((computation, id), instruction, &operands, shapes, reciprocal)?,

@@ -302,8 +302,8 @@ impl<A: Arithmetic> Pass<'_, A> {
         wanted: Wanted,
     ) -> Value<A> {
         let plan = DotPlan::new(numbers, shapes[0].dims(), shapes[1].dims());
-        let lhs = self.arranged(&operands[0], shapes[0], &plan.lhs_transpose);
-        let rhs = self.arranged(&operands[1], shapes[1], &plan.rhs_transpose);
+        let lhs = self.arrange(&operands[0], shapes[0], &plan.lhs_transpose);
+        let rhs = self.arrange(&operands[1], shapes[1], &plan.rhs_transpose);
         let (m, k, n) = (plan.m, plan.k, plan.n);
         let exact = |array: &FloatArray<A>| -> Option<Vec<f64>> {
             (0..array.len).map(|at| self.world.arithmetic.as_exact(&self.world.number(array, at))).collect()
@@ -333,7 +333,7 @@ impl<A: Arithmetic> Pass<'_, A> {
     }
 
     /// An operand of a dot with its dims in this order.
-    pub(super) fn arranged(&mut self, value: &Value<A>, shape: &Shape, order: &Option<Vec<usize>>) -> FloatArray<A> {
+    pub(super) fn arrange(&mut self, value: &Value<A>, shape: &Shape, order: &Option<Vec<usize>>) -> FloatArray<A> {
         let Some(permutation) = order else { return value.floats().clone() };
         let dims: Vec<usize> = permutation.iter().map(|d| shape.dims()[*d]).collect();
         let op = Op::Transpose { permutation: permutation.clone() };

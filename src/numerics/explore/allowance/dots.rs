@@ -56,7 +56,7 @@ impl Maker<'_> {
             inits: 1,
             largest,
             intake,
-            order: order.flatten(),
+            order: order.flatten().map(Box::new),
         };
         Latitude::Rounded(Rounding {
             floor,

@@ -31,12 +31,12 @@ pub struct Additions {
     /// Operands of products below the first magnitude may lose the second.
     pub intake: Option<(f64, f64)>,
     /// The orders in which the products of a dot may be added, which say more than `share` does.
-    pub order: Option<ProductOrder>,
+    pub order: Option<Box<ProductOrder>>,
 }
 
 impl Pass<'_, Fast> {
     /// Sums of terms or of products, whose magnitudes bound their errors.
-    pub(super) fn added(
+    pub(super) fn add_up(
         &mut self,
         computation: ComputationId,
         instruction: &Instruction,

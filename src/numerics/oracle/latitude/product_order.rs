@@ -104,7 +104,7 @@ impl Pass<'_, Fast> {
             return None;
         }
         let mut middles = |at: usize, order: &Option<Vec<usize>>| -> Vec<f64> {
-            let array = self.arranged(&operands[at], shapes[at], order);
+            let array = self.arrange(&operands[at], shapes[at], order);
             (0..array.len)
                 .map(|at| {
                     let number = self.world.number(&array, at);
@@ -125,7 +125,7 @@ impl Pass<'_, Fast> {
                 let mut sums = Running::default();
                 for at in 0..k {
                     sums.add(product(at));
-                    if (at + 1) % BLOCK == 0 || at + 1 == k {
+                    if (at + 1).is_multiple_of(BLOCK) || at + 1 == k {
                         sums.end_block();
                     }
                 }

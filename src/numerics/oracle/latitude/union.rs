@@ -84,7 +84,7 @@ impl Additions {
             largest: self.largest.min(other.largest),
             intake,
             // A share stands for orders as well.
-            order: self.order.zip(other.order).map(|(one, other)| one.or(other)),
+            order: self.order.zip(other.order).map(|(one, other)| Box::new(one.or(*other))),
         }
     }
 }

@@ -30,7 +30,7 @@ fn allowed(products: &[f32], order: ProductOrder) -> f64 {
     let dot = b.matmul(x, y, Precision::Highest, DType::F32).unwrap();
     let program = b.finish(&[("dot", dot)]).unwrap();
     let mut latitudes = vec![Latitude::Exact { floor: 0.0 }; program.entry().instructions.len()];
-    let (share, order) = (order.error(1.0, 1.0, 1.0), Some(order));
+    let (share, order) = (order.error(1.0, 1.0, 1.0), Some(Box::new(order)));
     let largest = f64::from(f32::MAX);
     let additions = Additions { share, least: None, lost: 0.0, inits: 1, largest, intake: None, order };
     latitudes[dot] = Latitude::Rounded(Rounding { additions: Some(additions), ..Rounding::default() });
@@ -83,7 +83,9 @@ fn in_orders(products: &[f32]) -> Vec<(&'static str, f64)> {
 #[test]
 fn additions_in_each_permitted_order_stay_within_the_enclosure() {
     let k = 1 << 14;
-    let wave = |period: usize| (0..k).map(|at| if at / period % 2 == 0 { 1.0f32 } else { -1.0 }).collect::<Vec<f32>>();
+    let wave = |period: usize| {
+        (0..k).map(|at| if (at / period).is_multiple_of(2) { 1.0f32 } else { -1.0 }).collect::<Vec<f32>>()
+    };
     for (name, products) in [
         ("all of one sign", vec![1.0; k]),
         ("neighbours cancel", wave(1)),
