@@ -8,7 +8,7 @@ use crate::deadline;
 
 use super::Failure;
 
-/// How long a command may take.
+/// The time that a command may take.
 #[derive(Args, Clone, Default)]
 pub(super) struct Limit {
     /// Seconds that it may take at most, also within an operation: then it says what it was at, and exits with 2

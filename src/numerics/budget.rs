@@ -23,7 +23,7 @@ pub const VARIABLE: &str = "ULPGATE_MEMORY";
 /// set holds for them as well.
 const WORTH_ASKING: u128 = 1 << 22;
 
-/// How long a thread waits for memory that others hold, before it is refused.
+/// The time that a thread waits for memory that others hold, before it is refused.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The limit that was set; 0 where none was.

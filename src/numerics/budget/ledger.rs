@@ -1,4 +1,4 @@
-//! What threads hold of the memory that arrays may take.
+//! Memory of arrays that threads hold, added up.
 
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::deadline;
 
-/// How often a thread that waits looks at its deadline, and at what the system has by now.
+/// The time after which a thread that waits looks again at its deadline and at the memory of the system.
 const OFTEN: Duration = Duration::from_millis(50);
 
 /// Bytes by the thread that holds them.
@@ -31,7 +31,7 @@ struct Holder {
 pub struct Reserved(Option<(&'static Ledger, ThreadId, u128)>);
 
 impl Reserved {
-    /// What is too little to be asked for.
+    /// Holds nothing: for what is too little to be asked for.
     pub const fn nothing() -> Reserved {
         Reserved(None)
     }
@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_secs(20);
 
     fn hundred() -> Option<u128> {
         Some(100)

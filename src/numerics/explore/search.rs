@@ -69,7 +69,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What was found so far, and how much was evaluated for it.
+    /// The witnesses so far, and the number of evaluations for them.
     pub fn found(self) -> (BTreeMap<usize, Witness>, Searched) {
         (self.found.into_iter().map(|(row, (_, witness))| (row, witness)).collect(), self.searched)
     }

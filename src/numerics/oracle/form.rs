@@ -284,7 +284,7 @@ impl Form {
         (divisor.times(&factor)? == *self).then(|| Form::constant(factor))
     }
 
-    /// What it is looked up by.
+    /// The key to look it up by.
     pub fn key(&self) -> Key {
         Key(self.all().map(|(monomial, coefficient)| (monomial, coefficient.clone())).collect())
     }
