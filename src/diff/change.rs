@@ -88,7 +88,7 @@ pub struct Difference {
 
 impl Difference {
     /// The changes that the machine follows.
-    pub(super) fn followed(&self) -> impl Iterator<Item = &Change> {
+    pub(super) fn machine_changes(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| change.kind != ChangeKind::AttributeChanged)
     }
 
@@ -101,7 +101,7 @@ impl Difference {
     /// whose change is an [`ChangeKind::AttributeChanged`] alone.
     pub fn decides_nothing(&self) -> bool {
         let Difference { unmatched, not_understood, .. } = self;
-        self.followed().next().is_none()
+        self.machine_changes().next().is_none()
             && unmatched.iter().all(Vec::is_empty)
             && *not_understood == NotUnderstood::default()
     }

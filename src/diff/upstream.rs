@@ -13,7 +13,7 @@ use super::pairing::Pair;
 /// no place that is known, such as a setting of the whole module, is upstream of all.
 pub(super) fn reached(pair: &Pair, found: &Difference) -> Vec<bool> {
     let graphs = [&pair.before, &pair.after];
-    let told: BTreeSet<&str> = found.followed().map(|change| change.name.as_str()).collect();
+    let told: BTreeSet<&str> = found.machine_changes().map(|change| change.name.as_str()).collect();
     let known = graphs.map(names);
     let understood = found.not_understood.apart.iter().all(Vec::is_empty);
     if !understood || told.iter().any(|name| known.iter().all(|known| !known.contains(name))) {

@@ -120,7 +120,7 @@ impl SuiteRecord {
         &self.header.name
     }
 
-    /// Number of cases that nothing judges: they have no check, and no growth of their series was judged.
+    /// The number of cases that nothing judges: they have no check, and no growth of their series was judged.
     pub fn only_measured(&self) -> usize {
         let judged: BTreeSet<String> = self.series.iter().map(|record| record.series.to_string()).collect();
         let is_alone = |case: &&Record| case.checks.is_empty() && !judged.contains(&case.key.series().to_string());

@@ -44,7 +44,7 @@ pub fn suite_lines(suites: &[SuiteRecord]) -> Vec<SuiteLine> {
 pub struct Total {
     /// The number of cases that ran.
     pub cases: usize,
-    /// Number of these that nothing judges: they have no check, and no growth of their series was judged.
+    /// The number of those that nothing judges: they have no check, and no growth of their series was judged.
     pub measured: usize,
     /// Cases and series with a finding that a suite expects or only reports.
     pub known: usize,

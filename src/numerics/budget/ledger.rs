@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_secs(20);
 
     fn hundred() -> Option<u128> {
         Some(100)

@@ -285,7 +285,7 @@ impl Form {
         (divisor.times(&factor)? == *self).then(|| Form::constant(factor))
     }
 
-    /// Key under which the form is looked up.
+    /// The key to look it up by.
     pub fn key(&self) -> Key {
         Key(self.all().map(|(monomial, coefficient)| (monomial, coefficient.clone())).collect())
     }

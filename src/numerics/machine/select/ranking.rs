@@ -117,9 +117,23 @@ fn merge_sort<T: Copy>(items: &mut Vec<T>, mut less: impl FnMut(T, T) -> bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::deadline;
     use std::cmp::Ordering;
+    use std::time::{Duration, Instant};
 
     const NAN: f32 = f32::NAN;
+
+    #[test]
+    fn a_sort_is_interrupted() {
+        for ties in [Ties::InOrder, Ties::Introsort] {
+            let sort = || {
+                let mut items: Vec<u32> = (0..2_000_000u32).map(|at| at.wrapping_mul(2_654_435_761)).collect();
+                sort_by(ties, &mut items, |a, b| a < b);
+            };
+            let until = Instant::now().checked_add(Duration::from_millis(5));
+            assert!(deadline::until(until, sort).is_err());
+        }
+    }
 
     /// Measured (FACTS 3.4, 4) and published fixtures (vllm-metal #786, flashinfer #2604).
     #[test]

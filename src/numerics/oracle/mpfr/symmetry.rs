@@ -16,7 +16,7 @@ use super::super::form::{Form, Key};
 /// Names that are kept at most: about 40 MiB. Beyond it the earlier ones are forgotten, and what they would cancel stays open.
 const MOST_NAMES: usize = 1 << 18;
 
-/// Relation of a function's result at `-x` to the one at `x`.
+/// The relation of a function's result at `-x` to the one at `x`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symmetry {
     /// `f(-x) = -f(x)`.
