@@ -8,10 +8,10 @@
 mod accumulation;
 mod collective_order;
 mod elision;
+mod enumeration;
 mod finding;
 mod graphviz;
 mod group;
-mod names;
 mod node;
 mod text;
 mod unknown;

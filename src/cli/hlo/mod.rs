@@ -4,6 +4,7 @@ mod accepted;
 mod diff;
 mod eval;
 mod show;
+mod verdict_reason;
 mod why;
 
 pub(super) use eval::inputs;

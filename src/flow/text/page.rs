@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use crate::flow::names::list;
+use crate::flow::enumeration::list;
 use crate::flow::{Collective, Flow, Unknown};
 
 use super::wrap::wrap;

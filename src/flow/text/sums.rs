@@ -1,7 +1,7 @@
 //! Sums, each with the type of its additions.
 
 use crate::flow::Flow;
-use crate::flow::names::list;
+use crate::flow::enumeration::list;
 use crate::flow::node::{Read, Value};
 
 use super::wrap::wrap;

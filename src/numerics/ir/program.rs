@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::tensor::{DType, Data, Tensor};
 
-use super::double::Double;
 use super::library_function::LibraryFunction;
 use super::op::{ComputationId, Op};
 use super::setting::{ResultAccuracy, Setting};
@@ -304,6 +303,15 @@ pub struct Program {
     /// The first operation that computes in f64 because the program says so; `None` if none does. F64 in which lowering works
     /// out a function of narrower numbers is not meant.
     pub double: Option<Double>,
+}
+
+/// An operation of a program that computes in f64.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Double {
+    /// Its instruction's name.
+    pub name: String,
+    /// Its opcode.
+    pub opcode: String,
 }
 
 impl Program {
