@@ -299,7 +299,9 @@ fn show_prints_the_plan() {
 fn a_plan_fixes_the_order_of_a_mesh() {
     let points = |text: &str| {
         let import = import(text);
-        let arguments = [3.0, 1e-8, -3.0, 1e-8].map(|x| Tensor::new(&[1], Data::F32(vec![x])));
+        let numbers = [3.0, 1e-8, -3.0, 1e-8, 2.0, 1e-7, -1.0, 1e-8];
+        let arguments: Vec<Tensor> =
+            numbers[..import.devices].iter().map(|x| Tensor::new(&[1], Data::F32(vec![*x]))).collect();
         let settings = Settings::new("v4/default/as-compiled".parse().unwrap());
         let (choices, _) = enclose(&import.program, &arguments, &settings).unwrap();
         choices.points.iter().filter(|point| point.freedom == Freedom::Mesh).count()
