@@ -1,9 +1,9 @@
 //! The vector unit: elementwise operations, sums and running sums, in f32 (or f64 for f64 values).
 //!
 //! [`VectorUnit`] holds what modes differ in. Functions are correctly rounded (`elementwise`, `rounded_function`), as
-//! XLA:CPU has them (`xla`, `half`, `glibc`, `library`; `release` says which release of it), or off within their bounds (`error_model`): those that the TPU compiler states (`stated`), used up or
-//! not (`seeded`); sums have an order
-//! (`sum_order`), whose additions are rounded (`step`); `rounding` narrows results, and `promise` says what they may err by.
+//! XLA:CPU has them (`xla`, `half`, `glibc`, `library`; `release` says which release of it), or off within their bounds
+//! (`error_model`): those that the TPU compiler states (`stated`), used up or not (`seeded`). Sums have an order (`sum_order`),
+//! whose additions are rounded (`step`); `rounding` narrows results, and `promise` says what they may err by.
 
 mod arrays;
 mod elementwise;
