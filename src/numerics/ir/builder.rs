@@ -5,10 +5,9 @@ use std::sync::Arc;
 use crate::tensor::{DType, Tensor};
 
 use super::dot_dims::DotDims;
-use super::double::Double;
 use super::infer::{ShapeError, infer};
 use super::op::{ComputationId, Op};
-use super::program::{Computation, Fusion, Instruction, Program, Shape, ValueId};
+use super::program::{Computation, Double, Fusion, Instruction, Program, Shape, ValueId};
 use super::scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};
 use super::tiling::Tiling;
 use super::window::{Window, WindowDim};

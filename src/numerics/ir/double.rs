@@ -3,16 +3,7 @@
 use crate::tensor::DType;
 
 use super::op::{Class, Op};
-use super::program::{Computation, Shape};
-
-/// An operation of a program that computes in f64.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Double {
-    /// Its instruction's name.
-    pub name: String,
-    /// Its opcode.
-    pub opcode: String,
-}
+use super::program::{Computation, Double, Shape};
 
 impl Double {
     /// The operation of this name, if it computes in f64: more than to move or pick numbers, and other than the conversions

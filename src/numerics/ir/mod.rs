@@ -23,13 +23,12 @@ mod window;
 
 pub use builder::Builder;
 pub use dot_dims::{DotDims, DotPlan};
-pub use double::Double;
 pub use index_dims::{GatherDims, ScatterDims};
 pub use infer::{ShapeError, infer};
 pub use library_function::{Convolution, Decomposition, Fft, FftKind, LibraryFunction, TriangularSystem, Turns};
 pub use op::{ApproxTopK, Class, ComputationId, Op, PartialReduce, TRIP_BOUND};
 pub use opaque::Opaque;
-pub use program::{Computation, Fusion, Instruction, Program, Shape, ValueId};
+pub use program::{Computation, Double, Fusion, Instruction, Program, Shape, ValueId};
 pub use scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};
 pub use setting::{CollectiveAlgorithm, ResultAccuracy, Setting};
 pub use tiling::Tiling;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::tensor::{DType, Data, Tensor};
 
-use super::double::Double;
 use super::library_function::LibraryFunction;
 use super::op::{ComputationId, Op};
 use super::setting::Setting;
@@ -274,6 +273,15 @@ impl Computation {
         }
         users
     }
+}
+
+/// An operation of a program that computes in f64.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Double {
+    /// Its instruction's name.
+    pub name: String,
+    /// Its opcode.
+    pub opcode: String,
 }
 
 /// A whole program. Its results are the operands of a tuple root, or the root itself.
