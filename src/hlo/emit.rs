@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::budget;
-use crate::ir::{self, Binary, Class, ComputationId, Double, Fusion, Op, Setting, Shape, ValueId};
+use crate::ir::{self, Binary, Class, ComputationId, Fusion, Op, Setting, Shape, ValueId};
 use crate::tensor::DType;
 
 use super::ast::{self, Layout};
@@ -13,7 +13,6 @@ use super::lower::{Body, Given, Lowering, Origin};
 use super::lowered_value::Value;
 use super::surroundings::Scope;
 use super::view::Attributes;
-use super::wide::PARTS;
 use super::written_shape::shape_of;
 use super::{
     asynchronous, collective, complex, control, custom_call, device, fft, layout, operation, rng_bit_generator,
@@ -149,13 +148,7 @@ impl<'a> Emitter<'_, 'a> {
         }
         let added = self.body.push(op, operands, shape, &self.lowering.computations, origin);
         let id = added.map_err(|why| self.fail(why))?;
-        if self.lowering.double.is_none() && self.is_double() {
-            let ir::Instruction { op, operands, shape, .. } = &self.body.instructions[id];
-            let shapes: Vec<&Shape> = operands.iter().map(|operand| self.shape(*operand)).collect();
-            let double = Double::of(&self.instruction.name, op, &shapes, shape);
-            let opcode = self.instruction.opcode.clone();
-            self.lowering.double = double.map(|double| Double { opcode, ..double });
-        }
+        self.note_double(id);
         if !self.shape(id).is_countable() {
             let (shape, most) = (self.shape(id), Shape::MOST_ELEMENTS);
             return Err(self.fail(format!("{shape} is an array of more than {most} elements, extents of 0 aside")));
@@ -170,13 +163,6 @@ impl<'a> Emitter<'_, 'a> {
             self.body.instructions[id].tiling = self.scope.tiling.as_ref().map(|tiling| Arc::new(tiling.of_k(k)));
         }
         Ok(id)
-    }
-
-    /// Whether the file itself asks for f64, or complex numbers of f64, here; the parts of a pair of f32 are not meant.
-    fn is_double(&self) -> bool {
-        let target = self.attributes().word("custom_call_target");
-        let shapes = self.sources.iter().map(|source| &source.shape).chain([&self.instruction.shape]);
-        !target.is_some_and(|target| PARTS.contains(&target)) && shapes.into_iter().any(ast::Shape::has_f64)
     }
 
     /// Asks for memory that lists of so many numbers of 8 bytes are about to take.

@@ -1,9 +1,10 @@
 //! Numbers of 64 bits as two of 32, as the TPU compiler takes them apart: integers as two halves, f64 as a pair of f32 whose
 //! sum it is (FACTS 9.3).
 
-use crate::ir::{Binary, Op, Shape, Unary, ValueId};
+use crate::ir::{Binary, Double, Op, Shape, Unary, ValueId};
 use crate::tensor::DType;
 
+use super::ast;
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::fill::integer;
@@ -11,7 +12,7 @@ use super::fill::integer;
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// The custom calls that part and join them.
-pub(super) const PARTS: [&str; 3] = ["X64SplitLow", "X64SplitHigh", "X64Combine"];
+const PARTS: [&str; 3] = ["X64SplitLow", "X64SplitHigh", "X64Combine"];
 
 /// Bits of a half.
 const HALF: i64 = 32;
@@ -97,4 +98,25 @@ fn part_of_pair(e: &mut Emitter, whole: ValueId, is_rest: bool) -> Result<ValueI
     let is_finite = e.emit(Op::Unary(Unary::IsFinite), vec![leading], None)?;
     let nothing = e.zeros(DType::F32, narrow.dims())?;
     e.emit(Op::Select, vec![is_finite, rest, nothing], None)
+}
+
+impl Emitter<'_, '_> {
+    /// Notes an operation that computes in f64 because the file says so, if it is the first one.
+    pub(super) fn note_double(&mut self, id: ValueId) {
+        if self.lowering.double.is_some() || !self.is_double() {
+            return;
+        }
+        let added = &self.body.instructions[id];
+        let shapes: Vec<&Shape> = added.operands.iter().map(|operand| self.shape(*operand)).collect();
+        let double = Double::of(&self.instruction.name, &added.op, &shapes, &added.shape);
+        let opcode = self.instruction.opcode.clone();
+        self.lowering.double = double.map(|double| Double { opcode, ..double });
+    }
+
+    /// Whether the file itself asks for f64, or complex numbers of f64, here; the parts of a pair of f32 are not meant.
+    fn is_double(&self) -> bool {
+        let target = self.attributes().word("custom_call_target");
+        let shapes = self.sources.iter().map(|source| &source.shape).chain([&self.instruction.shape]);
+        !target.is_some_and(|target| PARTS.contains(&target)) && shapes.into_iter().any(ast::Shape::has_f64)
+    }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::tensor::{DType, Tensor};
 
 use super::dot_dims::DotDims;
-
 use super::infer::{ShapeError, infer};
 use super::op::{ComputationId, Op};
 use super::program::{Computation, Double, Fusion, Instruction, Program, Shape, ValueId};

@@ -287,6 +287,15 @@ impl Computation {
     }
 }
 
+/// An operation of a program that computes in f64.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Double {
+    /// Its instruction's name.
+    pub name: String,
+    /// Its opcode.
+    pub opcode: String,
+}
+
 /// A whole program. Its results are the operands of a tuple root, or the root itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {

@@ -209,10 +209,6 @@ fn compare_as_set(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answe
     // What the machine computes comes first: no input shows a setting that it does not follow.
     let permits = Permits { one_zero, without_settings: true };
     let prepared = [0, 1].map(|side: usize| Prepared::new(both[side].program));
-    for (side, prepared) in prepared.iter().enumerate() {
-        let checked = prepared.check_mode(&settings.modes[side]);
-        checked.map_err(|error| SameError::Evaluation { which: SIDES[side], error })?;
-    }
     let trace = |side: usize, block: usize, permits: Permits| {
         let namings = alignment.namings(side, block);
         let traced = prepared[side].trace(&settings.modes[side], &namings, permits, settings.budget);
@@ -221,6 +217,7 @@ fn compare_as_set(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answe
     let [one, other] = [0, 1].map(|side: usize| both[side].program);
     let one_machine = settings.modes[0].to_string() == settings.modes[1].to_string();
     if alignment.elements() > FOLLOWED && alignment.is_identity() && one_machine && are_identical(one, other) {
+        prepared[0].check_mode(&settings.modes[0]).map_err(|error| SameError::Evaluation { which: SIDES[0], error })?;
         let grounds = Grounds { opaque: opaque(one), ..Grounds::default() };
         let one_program = "both are one program; no input was run as well".to_string();
         let settings = plans(&both).into_iter().chain(unfollowed::in_words(&both));
