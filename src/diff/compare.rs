@@ -23,7 +23,7 @@ use super::results::{DiffError, same_results};
 use super::rule::Role;
 use super::sign;
 use super::undone::{Undone, find_undone};
-use super::upstream::reached;
+use super::upstream::reach;
 use super::vertex::Value;
 
 /// What changed from one program to the other, as far as precision goes. Where a `chip` is given on which products are added
@@ -79,7 +79,7 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&Chip>) -> Resul
     };
     let unmatched = [names(&pair.before, left), names(&pair.after, right)];
     let mut found = Difference { changes, unmatched, not_understood: find_unknown(&pair), reached: Vec::new() };
-    found.reached = reached(&pair, &found);
+    found.reached = reach(&pair, &found);
     Ok(found)
 }
 
