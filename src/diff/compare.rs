@@ -24,7 +24,7 @@ use super::results::{DiffError, same_results};
 use super::rule::{Role, Unit};
 use super::sign;
 use super::undone::{Undone, find_undone};
-use super::upstream::reach_of_changes;
+use super::upstream::reach;
 use super::vertex::Value;
 
 /// The changes of precision from one program to the other. A given `chip` decides the unit that computes a dot of a
@@ -81,7 +81,7 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&'static Chip>) 
     };
     let unmatched = [names(&pair.before, left), names(&pair.after, right)];
     let mut found = Difference { changes, unmatched, not_understood: find_unknown(&pair), reached: Vec::new() };
-    found.reached = reach_of_changes(&pair, &found);
+    found.reached = reach(&pair, &found);
     Ok(found)
 }
 

@@ -11,7 +11,7 @@ use super::pairing::Pair;
 
 /// For each result, whether some told change or value without a counterpart lies upstream of it, in either program. What stands in
 /// no place that is known, such as a setting of the whole module, is upstream of all.
-pub(super) fn reach_of_changes(pair: &Pair, found: &Difference) -> Vec<bool> {
+pub(super) fn reach(pair: &Pair, found: &Difference) -> Vec<bool> {
     let graphs = [&pair.before, &pair.after];
     let told: BTreeSet<&str> = found.machine_changes().map(|change| change.name.as_str()).collect();
     let known = graphs.map(names);

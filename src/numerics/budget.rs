@@ -75,7 +75,7 @@ pub fn reserve(bytes: u128, what: impl FnOnce() -> String) -> Result<Reserved, T
     static ALL: Ledger = Ledger::new();
     let set = limit();
     if set.is_none() && bytes < WORTH_ASKING {
-        return Ok(Reserved::nothing());
+        return Ok(Reserved::empty());
     }
     let free = || set.or_else(system_memory);
     let taken = ALL.take(bytes, &free, PATIENCE);

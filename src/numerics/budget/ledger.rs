@@ -32,7 +32,7 @@ pub struct Reserved(Option<(&'static Ledger, ThreadId, u128)>);
 
 impl Reserved {
     /// Holds nothing: for what is too little to be asked for.
-    pub const fn nothing() -> Reserved {
+    pub const fn empty() -> Reserved {
         Reserved(None)
     }
 }

@@ -255,7 +255,7 @@ pub fn explore(
                 Err(over) => out_of_time = Some(over),
             }
             let witnesses;
-            (witnesses, searched) = search.found();
+            (witnesses, searched) = search.witnesses();
             searched.is_exhaustive &= out_of_time.is_none();
             for (row, witness) in witnesses {
                 answers[row] = Answer::Reachable(Box::new(witness));

@@ -70,7 +70,7 @@ impl<'a> Search<'a> {
     }
 
     /// The witnesses so far, and the number of evaluations for them.
-    pub fn found(self) -> (BTreeMap<usize, Witness>, Searched) {
+    pub fn witnesses(self) -> (BTreeMap<usize, Witness>, Searched) {
         (self.found.into_iter().map(|(row, (_, witness))| (row, witness)).collect(), self.searched)
     }
 

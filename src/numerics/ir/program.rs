@@ -314,15 +314,6 @@ pub struct Program {
     pub double: Option<Double>,
 }
 
-/// An operation of a program that computes in f64.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Double {
-    /// Its instruction's name.
-    pub name: String,
-    /// Its opcode.
-    pub opcode: String,
-}
-
 impl Program {
     /// The computation that the program is; the others are called by it.
     pub fn entry(&self) -> &Computation {

@@ -19,7 +19,7 @@ pub(super) fn check(
     let op = &instruction.op;
     // These hand a broadcast on as it is.
     if (0..shapes.len()).any(&spreads) && matches!(op, Op::Copy | Op::OptimizationBarrier | Op::Reshape | Op::Convert) {
-        return Ok(Reserved::nothing());
+        return Ok(Reserved::empty());
     }
     check_work(instruction, shapes, World::Machine)?;
     let own = analysis::instruction_bytes(instruction, shapes, World::Machine);

@@ -27,7 +27,7 @@ pub(super) fn check<A: Arithmetic>(
     // One number for all elements.
     let spreads = matches!((op, operands), (Op::Broadcast { .. }, [Value::Float(array)]) if array.len == 1);
     if shares || spreads {
-        return Ok(Reserved::nothing());
+        return Ok(Reserved::empty());
     }
     if work(instruction, shapes, World::Truth) > MOST_WORK && matches!(op, Op::ReduceWindow { .. }) {
         let why = "its windows show more elements together than are followed";

@@ -301,12 +301,12 @@ fn elements_around_a_value_are_those_that_may_be_it() {
 fn sums_and_roundings_take_every_element() {
     fn law<A: Arithmetic>(mut a: A, name: &str) {
         for length in (0..140).chain([1000]) {
-            let values: Vec<f64> = (0..length).map(|i| f64::from(i * i % 97) - 20.0 + 0.125).collect();
+            let values: Vec<f64> = (0..length).map(|i| f64::from((i * i % 97) as u32) - 20.0 + 0.125).collect();
             let numbers = a.exacts(&Column::new(values.clone()));
             assert_eq!(a.rounded_all(&numbers), values, "{name}: {length}");
             let init = a.exact(1000.5);
             let total = values.iter().sum::<f64>() + 1000.5;
-            let got = a.sum_range(&init, &numbers, 0..length as usize);
+            let got = a.sum_range(&init, &numbers, 0..length);
             assert!(is(&a, &got, Exactly(total)), "{name}: {length}, {:?}", a.bounds(&got));
         }
     }
