@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use crate::diff::{Difference, Scores, difference, outcomes};
+use crate::diff::{Scores, difference, outcomes};
 use crate::file::safetensors;
-use crate::hlo::Import;
 use crate::machine::Mode;
 use crate::tensor::Tensor;
 
