@@ -307,6 +307,13 @@ fn a_plan_fixes_the_order_of_a_mesh() {
         choices.points.iter().filter(|point| point.freedom == Freedom::Mesh).count()
     };
     let ring = plan("RotatedPincerEmitter", "UniDirection1DRingStrategy", "colors:2 phases:1 cores:{4},{4}");
+    // Rings of four that a v4 pod pins, of eight chips: 4 along y, 2 along x.
+    let fields = "colors:2 phases:2 cores:{4 2},{2 4} num_dims:2 dim_sizes:4,2 dim_used:{0 1},{1 0}";
+    let of_eight = |emitter: &str| {
+        let text = plan(emitter, "StrategyND", fields).replace("num_partitions=4", "num_partitions=8");
+        text.replace("{{0,1,2,3}}", "{{0,1,2,3,4,5,6,7}}")
+    };
+    assert_eq!([points(&of_eight("RotatedPincerEmitter")), points(&of_eight("RotatedPincerShortEmitter"))], [0, 2]);
     assert_eq!(
         [points(&nd(YX)), points(&ring), points(&with("{\"emitter\":\"SinglePhaseRingSumEmitter\"}"))],
         [0, 1, 1]
