@@ -81,7 +81,10 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&'static Chip>) 
     };
     let unmatched = [names(&pair.before, left), names(&pair.after, right)];
     let mut found = Difference { changes, unmatched, not_understood: find_unknown(&pair), reached: Vec::new() };
-    found.reached = reach(&pair, &found);
+    // Nothing lies below changes that there are none of.
+    if found != Difference::default() {
+        found.reached = reach(&pair, &found);
+    }
     Ok(found)
 }
 

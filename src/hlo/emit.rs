@@ -9,8 +9,9 @@ use crate::tensor::DType;
 
 use super::ast::{self, Layout};
 use super::error::LowerError;
-use super::lower::{Body, Given, Lowering, Origin};
+use super::lower::{Body, Given, Lowering};
 use super::lowered_value::Value;
+use super::origin::Origin;
 use super::surroundings::Scope;
 use super::view::Attributes;
 use super::written_shape::shape_of;

@@ -7,8 +7,9 @@ use crate::tensor::DType;
 
 use super::emit::Emitter;
 use super::error::LowerError;
-use super::lower::{Body, Origin};
+use super::lower::Body;
 use super::lowered_value::Value;
+use super::origin::Origin;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

@@ -14,26 +14,13 @@ use super::device::{self, Devices};
 use super::emit::{Emitter, OPERATIONS};
 use super::error::LowerError;
 use super::lowered_value::Value;
+use super::origin::Origin;
 use super::surroundings::Scope;
 use super::unless_known::{self, Unknown, unless_known};
 use super::view::Attributes;
 use super::{complex, excess, parameter_list, settings};
 
 type Result<T> = std::result::Result<T, LowerError>;
-
-/// Origin of a value of the entry in the file.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Origin {
-    /// The instruction's name in the file, behind that of the fusion or call of the entry where it stands in one. One
-    /// instruction may become several operations.
-    pub name: String,
-    /// The instruction's place in the file.
-    pub at: Position,
-    /// `op_name` of its metadata: where it stands in the user's program.
-    pub op_name: Option<String>,
-    /// The fusion or call of the entry that it stands in.
-    pub within: Option<String>,
-}
 
 /// A program, and for each value of its entry where it comes from.
 #[derive(Clone, Debug)]

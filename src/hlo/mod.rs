@@ -31,6 +31,7 @@ mod lowered_value;
 mod manual;
 mod memory_tiles;
 mod operation;
+mod origin;
 mod parameter_list;
 mod parse;
 mod print;
@@ -51,7 +52,8 @@ mod written_shape;
 
 pub use collective_algorithm::PlannedCollective;
 pub use error::LowerError;
-pub use lower::{Import, Origin, lower, lower_with_libraries, lower_with_opaque};
+pub use lower::{Import, lower, lower_with_libraries, lower_with_opaque};
+pub use origin::Origin;
 pub use parse::{ParseError, parse};
 pub use source::Sources;
 pub use unless_known::Unknown;

@@ -60,6 +60,17 @@ impl Printed {
     }
 
     /// `got` in as many digits as were printed.
+    /// The same with one digit more.
+    pub fn finer(&self, got: f64) -> String {
+        match self {
+            Printed::Interval(..) => format!("{got:.4e}"),
+            Printed::Number(text) => match text.split_once('e') {
+                None => like(&format!("{text}0"), got),
+                Some((mantissa, exponent)) => like(&format!("{mantissa}0e{exponent}"), got),
+            },
+        }
+    }
+
     pub fn like(&self, got: f64) -> String {
         match self {
             Printed::Interval(..) => format!("{got:.3e}"),

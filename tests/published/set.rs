@@ -264,11 +264,15 @@ fn exact(program: &Program, arguments: &[Tensor]) -> Vec<Vec<f64>> {
     truth.outputs.into_iter().map(real).collect()
 }
 
-/// |a - b| of the first half of the results and the second, in order.
+/// |a - b| of the first half of the results and the second, in order; where results are odd in number the last one is that of all
+/// devices, against each of the others.
 fn differences(results: &[Tensor]) -> Vec<f64> {
     let all = |results: &[Tensor]| results.iter().flat_map(|result| result.data().to_f64s()).collect::<Vec<f64>>();
-    let (first, second) = results.split_at(results.len() / 2);
-    all(first).iter().zip(all(second)).map(|(a, b)| (a - b).abs()).collect()
+    let (first, second) = match results {
+        [own @ .., of_all] if own.len() % 2 == 0 => (all(own), all(&vec![of_all.clone(); own.len()])),
+        _ => (all(&results[..results.len() / 2]), all(&results[results.len() / 2..])),
+    };
+    first.iter().zip(second).map(|(a, b)| (a - b).abs()).collect()
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -13,6 +13,10 @@ pub fn row(set: &Set, value: &Value, found: &Found) -> String {
     let (first, others) = (&printed[0], printed.len() - 1);
     let more = if others > 0 { format!(" and {others} more") } else { String::new() };
     let emulated = match (&found.refused, found.numbers.first()) {
+        // An equal f32 may be nearest to several decimals: one digit more shows it.
+        (None, Some(number)) if found.verdict == Verdict::Equal && first.like(*number) != first.text() => {
+            first.finer(*number) + &more
+        }
         (None, Some(number)) => first.like(*number) + &more,
         _ => "refused".to_string(),
     };

@@ -1,5 +1,4 @@
-//! Operations that only move elements, generic over the type of an element, so that both worlds share them: nothing
-//! here computes.
+//! Operations that only move elements, generic over their type. Nothing computes here, so both worlds share them.
 
 #[cfg(test)]
 mod tests;

@@ -102,8 +102,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         Value::Float(self.world.collect(clamped))
     }
 
-    /// Forgets the elements of a sorted array at open places. Those of the sort key, `key`, keep the ends of their
-    /// place; all others become unknown.
+    /// Forgets the elements of a sorted array at open places. Those of the sort key, `key`, keep their place's ends.
     fn forget_open(
         &mut self,
         sorted: &Value<A>,

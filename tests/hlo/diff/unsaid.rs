@@ -168,7 +168,10 @@ fn what_is_printed_is_read_again() {
     for program in programs().into_iter().filter(|program| program.starts_with("cpu") || program.starts_with("tpu/v5e"))
     {
         for which in ["before", "excess_on"] {
-            let read = import(&text(&format!("{program}.{which}"))).program;
+            let mut read = import(&text(&format!("{program}.{which}"))).program;
+            // Settings that the machine does not follow are not printed.
+            let all = read.computations.iter_mut().flat_map(|computation| &mut computation.instructions);
+            all.for_each(|instruction| instruction.settings = None);
             let again = import(&read.to_string()).program;
             assert!(same_results(&again, &read), "{program} {which}");
             // Regions that nobody calls are left out, once.

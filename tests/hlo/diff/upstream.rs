@@ -72,7 +72,7 @@ fn a_change_reaches_the_results_below_it_alone() {
             }
         }
     }
-    assert_eq!(of_texts(SEVERAL, SEVERAL).reached, [false; 5]);
+    assert!(of_texts(SEVERAL, SEVERAL).reached.is_empty());
     // An attribute that the machine does not follow reaches nothing.
     let attribute = SEVERAL.replace("right = f32[4] exponential(y)", "right = f32[4] exponential(y), colour=red");
     assert_eq!(of_texts(SEVERAL, &attribute).reached, [false; 5]);

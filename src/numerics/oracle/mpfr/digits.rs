@@ -8,8 +8,7 @@
 //!
 //! with integers d: the nearest integer to `2^(SB - e) x`, at most 2^(SB - 1), in balanced digits. These split off from the
 //! lowest one on: what is left is an integer of at most half of 2^(S B - B) again, so that the first digit has no more than
-//! the others (Ozaki's slices for numbers of many words: Ozaki, Ogita, Oishi and Rump, Numer. Algorithms 59, 2012).
-//! The rest is part of the entry's radius.
+//! the others (Ozaki, Ogita, Oishi and Rump, Numer. Algorithms 59, 2012). The rest is part of the entry's radius.
 
 use std::rc::Rc;
 
