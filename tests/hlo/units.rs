@@ -46,7 +46,7 @@ fn losses_are_what_two_generations_printed() {
         files.into_iter().chain([("v5e.hlo", "v5e/default/as-compiled"), ("before.hlo", "v5e/default/off")])
     {
         let [first, _] = losses(file, mode);
-        assert_eq!(first, 0.65000009, "{file} {mode}");
+        assert_eq!(first, 0.650_000_1, "{file} {mode}");
     }
 }
 

@@ -30,9 +30,9 @@ pub struct ProductOrder {
     /// The error of the additions of the smaller passes, as a share of the magnitudes.
     pub smaller: f64,
     /// Whether products are added along K, which is one dim then: in blocks of [`BLOCK`] at most in any order, these in the order of
-    /// K in [`STRETCHES`] stretches at most, and their sums in any order.
+    /// K in 64 stretches at most, and their sums in any order.
     pub is_along_k: bool,
-    /// Whether they may be added in lanes as well: in any power of two up to [`STRETCHES`], each in the order of K.
+    /// Whether they may be added in lanes as well: in any power of two up to 64, each in the order of K.
     pub has_lanes: bool,
     /// The most additions that a product meets in an order of more lanes; 0 if there is none.
     pub in_many_lanes: u64,
