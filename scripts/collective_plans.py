@@ -1,7 +1,6 @@
 """Write the plans of collectives that a TPU's compiler makes, one row a topology, operation, type and size.
 
-    JAX_PLATFORMS=cpu TPU_SKIP_MDS_QUERY=1 TPU_WORKER_HOSTNAMES=localhost TPU_ACCELERATOR_TYPE=v5litepod-4 \
-        python scripts/collective_plans.py tests/data/collectives/plans.csv
+    python scripts/collective_plans.py tests/data/collectives/plans.csv
 
 Compiles ahead of time, without a TPU (FACTS 9.2). `mesh` says how `jax.make_mesh` lays one axis over the chips: `x,y,z` where
 it counts along z first (row-major in x, y, z), else the coordinates of the first devices.
@@ -13,6 +12,7 @@ import json
 import re
 import sys
 
+import ahead_of_time  # noqa: F401  (keeps libtpu from looking for a TPU, before jax is imported)
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -12,29 +12,13 @@ too coarse, and nothing is written of them.
 """
 
 import csv
-import importlib.metadata
-import os
 import sys
 
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
-os.environ.setdefault("TPU_WORKER_HOSTNAMES", "localhost")
-os.environ.setdefault("TPU_ACCELERATOR_TYPE", "v5litepod-4")
+from ahead_of_time import lowering, versions
 
 import jax
 import jax.numpy as jnp
 import ml_dtypes
-from jax.experimental import topologies
-
-CHIPS = {
-    "v2": "v2:2x2",
-    "v3": "v3:2x2",
-    "v4": "v4:2x2x1",
-    "v5e": "v5e:2x2",
-    "v5p": "v5p:2x2x1",
-    "v6e": "v6e:2x2",
-    "tpu7x": "tpu7x:2x2x1",
-}
 
 # Shapes by class: (b, m, k, n). A class is what m, n and k say of 1; more than one dim of an operand counts as their product.
 SHAPES = {
@@ -71,37 +55,34 @@ MIXED = [
 ]
 
 
-def unit(device, types, precision, shape):
+def unit(topology, types, precision, shape):
     """Where the one dot of these types and this shape is computed."""
     batch, m, k, n = shape
     batched = int(batch > 1)
-    sharding = jax.sharding.SingleDeviceSharding(device)
     result = jnp.int32 if types[0] in INTEGERS else jnp.float32
     dtypes = [(FLOATS | INTEGERS)[name] for name in types]
     dims = [(batch,) * batched + sides for sides in ((m, k), (k, n))]
-    arguments = [jax.ShapeDtypeStruct(d, dtype, sharding=sharding) for d, dtype in zip(dims, dtypes)]
+    arguments = [jax.ShapeDtypeStruct(d, dtype) for d, dtype in zip(dims, dtypes)]
     batches = (tuple(range(batched)),) * 2
 
     def dot(x, y):
         numbers = (((1 + batched,), (batched,)), batches)
         return jax.lax.dot_general(x, y, numbers, precision=precision, preferred_element_type=result)
 
-    text = jax.jit(dot).trace(*arguments).lower(lowering_platforms=("tpu",)).compile().as_text()
+    text = lowering.lower_for_topology(dot, topology, *arguments).compile().as_text()
     return "matrix" if " convolution(" in text or " dot(" in text else "vector"
 
 
 def main():
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("jax", "libtpu"))
-    print(f"# The unit of a dot [b,m,k] x [b,k,n] in files compiled ahead of time: {versions}, by scripts/dot_units.py")
+    print(f"# The unit of a dot [b,m,k] x [b,k,n] in files compiled ahead of time: {versions()}, by scripts/dot_units.py")
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(["chip", "lhs", "rhs", "class", "unit", "shapes"])
     pairs = [(name, name) for name in FLOATS | INTEGERS] + MIXED
-    for chip, topology in CHIPS.items():
-        device = topologies.get_topology_desc(topology_name=topology, platform="tpu").devices[0]
+    for chip, topology in lowering.TOPOLOGIES.items():
         for types in pairs:
             for name, shapes in SHAPES.items():
                 asked = ["default", "highest"] if "f32" in types else ["default"]
-                found = {(shape, precision): unit(device, types, precision, shape) for shape in shapes for precision in asked}
+                found = {(shape, precision): unit(topology, types, precision, shape) for shape in shapes for precision in asked}
                 if len(set(found.values())) != 1:
                     sys.exit(f"{chip}: dots {name} of {types} are on two units: {found}")
                 compiled = " ".join("x".join(map(str, shape)) for shape in shapes)

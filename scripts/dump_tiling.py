@@ -12,20 +12,15 @@ kernel window x 8 x bound is K up to padding (docs/FACTS.md 10.1). The shapes ar
 
 import csv
 import json
-import os
 import re
 import sys
 
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
-os.environ.setdefault("TPU_WORKER_HOSTNAMES", "localhost")
-os.environ.setdefault("TPU_ACCELERATOR_TYPE", "v5litepod-4")
+from ahead_of_time import lowering
 
 import jax
 import jax.numpy as jnp
-from jax.experimental import topologies
 
-CHIPS = {"v4": "v4:2x2x1", "v5e": "v5e:2x2", "v5p": "v5p:2x2x1", "v6e": "v6e:2x2", "tpu7x": "tpu7x:2x2x1"}
+CHIPS = ["v4", "v5e", "v5p", "v6e", "tpu7x"]
 SHAPES = {"q_proj": (4096, 4096), "kv_proj": (4096, 1024), "up_proj": (4096, 14336), "down_proj": (14336, 4096)}
 BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048]
 
@@ -50,13 +45,11 @@ def plan(text, k):
 def main():
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow("chip layer m k n unit emitter kernel_window output_window input_window iterations k_blocks".split())
-    for chip, name in CHIPS.items():
-        device = topologies.get_topology_desc(topology_name=name, platform="tpu").devices[0]
-        sharding = jax.sharding.SingleDeviceSharding(device)
+    for chip in CHIPS:
         for layer, (k, n) in SHAPES.items():
             for m in BATCHES:
-                shapes = [jax.ShapeDtypeStruct(s, jnp.bfloat16, sharding=sharding) for s in ((m, k), (k, n))]
-                lowered = jax.jit(jnp.matmul).trace(*shapes).lower(lowering_platforms=("tpu",))
+                shapes = [jax.ShapeDtypeStruct(s, jnp.bfloat16) for s in ((m, k), (k, n))]
+                lowered = lowering.lower_for_topology(jnp.matmul, lowering.TOPOLOGIES[chip], *shapes)
                 out.writerow([chip, layer, m, k, n, *plan(lowered.compile().as_text(), k)])
                 sys.stdout.flush()
 

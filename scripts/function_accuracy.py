@@ -17,29 +17,14 @@ implementation of a function that has one. Where the compiler states nothing, th
 """
 
 import csv
-import os
 import sys
-from importlib.metadata import version
 
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
-os.environ.setdefault("TPU_WORKER_HOSTNAMES", "localhost")
-os.environ.setdefault("TPU_ACCELERATOR_TYPE", "v5litepod-4")
+from ahead_of_time import lowering, versions
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.experimental import topologies
 
-CHIPS = {
-    "v2": "v2:2x2",
-    "v3": "v3:2x2",
-    "v4": "v4:2x2x1",
-    "v5e": "v5e:2x2",
-    "v5p": "v5p:2x2x1",
-    "v6e": "v6e:2x2",
-    "tpu7x": "tpu7x:2x2x1",
-}
 FUNCTIONS = {
     "exponential": lax.exp,
     "exponential-2": lax.exp2,
@@ -66,17 +51,18 @@ LOOSE, TIGHT, FLUSHED = -4 * STEPS, -28 * STEPS, -140 * STEPS
 class Compiler:
     """Compiles one function for one chip, and remembers the size of its code."""
 
-    def __init__(self, device, function):
-        self.argument = jax.ShapeDtypeStruct((8, 128), jnp.float32, sharding=jax.sharding.SingleDeviceSharding(device))
+    def __init__(self, topology, function):
+        self.topology = topology
         self.function = function
         self.known = {}
         self.reason = ""
 
     def size(self, **how):
         """The size of the code in bytes; None where the compiler refuses."""
-        traced = jax.jit(lambda a: self.function(a, **how)).trace(self.argument)
+        argument = jax.ShapeDtypeStruct((8, 128), jnp.float32)
+        lowered = lowering.lower_for_topology(lambda a: self.function(a, **how), self.topology, argument)
         try:
-            compiled = traced.lower(lowering_platforms=("tpu",)).compile()
+            compiled = lowered.compile()
         except jax.errors.JaxRuntimeError as error:
             self.reason = str(error)
             return None
@@ -144,13 +130,12 @@ def lines(compiler):
 
 
 def main():
-    print(f"# jax {version('jax')}, libtpu {version('libtpu')}: f32[8,128]; scripts/function_accuracy.py", flush=True)
+    print(f"# {versions()}: f32[8,128]; scripts/function_accuracy.py", flush=True)
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow("chip function implementation code_bytes log2_atol log2_rtol".split())
-    for chip, topology in CHIPS.items():
-        device = topologies.get_topology_desc(topology_name=topology, platform="tpu").devices[0]
+    for chip, topology in lowering.TOPOLOGIES.items():
         for name, function in FUNCTIONS.items():
-            for implementation, size, pairs in lines(Compiler(device, function)):
+            for implementation, size, pairs in lines(Compiler(topology, function)):
                 for pair in pairs:
                     logarithms = ["" if steps is None else steps / STEPS for steps in pair]
                     out.writerow([chip, name, implementation, size, *logarithms])

@@ -11,18 +11,10 @@ operations that compute and the constants that are left, or "as written". Needs 
 import argparse
 import collections
 import importlib.metadata
-import importlib.util
 import math
-import os
-import pathlib
 import re
 
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-SPEC = importlib.util.spec_from_file_location(
-    "lowering", pathlib.Path(__file__).resolve().parent.parent / "python" / "ulpgate" / "lowering.py"
-)
-lowering = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(lowering)
+from ahead_of_time import lowering
 
 import jax
 import jax.numpy as jnp
