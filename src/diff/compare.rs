@@ -81,7 +81,7 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&'static Chip>) 
     };
     let unmatched = [names(&pair.before, left), names(&pair.after, right)];
     let mut found = Difference { changes, unmatched, not_understood: find_unknown(&pair), reached: Vec::new() };
-    // Nothing lies below changes that there are none of.
+    // Without a change no result lies below one.
     if found != Difference::default() {
         found.reached = reach(&pair, &found);
     }

@@ -9,8 +9,8 @@ use super::expression::ExpressionId;
 use super::graph::Graph;
 use super::pairing::Pair;
 
-/// For each result, whether some told change or value without a counterpart lies upstream of it, in either program. What stands in
-/// no place that is known, such as a setting of the whole module, is upstream of all.
+/// For each result, whether some told change or value without a counterpart lies upstream of it, in either program. A change
+/// whose place is not known, such as a setting of the whole module, is upstream of all.
 pub(super) fn reach(pair: &Pair, found: &Difference) -> Vec<bool> {
     let graphs = [&pair.before, &pair.after];
     let told: BTreeSet<&str> = found.machine_changes().map(|change| change.name.as_str()).collect();

@@ -113,7 +113,7 @@ fn fused(parameters: &str, body: &str, result: &str, arguments: &[Tensor]) -> Ve
     results[0].data().to_f32s()
 }
 
-/// Which of two products is contracted; as jaxlib 0.10.2 computed it (FACTS 3.11).
+/// The choice of the product that is contracted, of two, as jaxlib 0.10.2 makes it (FACTS 3.11).
 #[test]
 fn products_are_contracted_in_the_order_of_reads() {
     let parts: Vec<Vec<f32>> = (1..=4).map(|seed| numbers(seed, 512)).collect();

@@ -1,6 +1,6 @@
 //! Reasons why `ulpgate hlo diff` finds results equal or not, beside the changes that it tells.
 
-use crate::diff::{Change, ChangeKind, Difference};
+use crate::diff::{ChangeKind, Difference};
 use crate::hlo::Import;
 use crate::machine::Mode;
 use crate::machine::mxu::Accumulation;
@@ -9,11 +9,9 @@ use crate::same::{Settings, computes_the_same};
 /// An error of this program: it gives another result, of those that differ, although nothing that the machine follows was found to
 /// change upstream of it.
 pub(super) fn contradiction(found: &Difference, differing: &[usize], modes: [&Mode; 2]) -> Option<String> {
-    // Where functions err within their bounds, the machine follows the accuracy that is asked of them.
-    let is_attribute = |change: &Change| change.kind == ChangeKind::AttributeChanged;
-    let shows_accuracy = modes[0].vector_unit().perturbs() && found.changes.iter().any(is_attribute);
-    let result =
-        found.first_unreached(differing.iter().copied()).filter(|_| modes[0] == modes[1] && !shows_accuracy)?;
+    let result = found
+        .first_unreached(differing.iter().copied())
+        .filter(|_| modes[0] == modes[1] && !shows_accuracy(found, modes[0]))?;
     let what = if found.decides_nothing() {
         format!("{} results differ, but nothing that the machine follows was found to change", differing.len())
     } else {
@@ -25,10 +23,15 @@ pub(super) fn contradiction(found: &Difference, differing: &[usize], modes: [&Mo
 /// Elements of one program that are followed at most to say why results are equal.
 const FOLLOWED: u64 = 1 << 24;
 
-/// Whether one machine computes both programs and follows nothing that was found to change. Where functions err within their
-/// bounds, the machine follows the accuracy that is asked of them.
+/// Whether an attribute that changed may show: where functions err within their bounds, the machine follows the accuracy that is asked
+/// of them.
+fn shows_accuracy(found: &Difference, mode: &Mode) -> bool {
+    mode.vector_unit().perturbs() && found.changes.iter().any(|change| change.kind == ChangeKind::AttributeChanged)
+}
+
+/// Whether one machine computes both programs and follows nothing that was found to change.
 fn follows_no_change(found: &Difference, modes: [&Mode; 2]) -> bool {
-    found.decides_nothing() && modes[0] == modes[1] && !modes[0].vector_unit().perturbs()
+    found.decides_nothing() && modes[0] == modes[1] && !shows_accuracy(found, modes[0])
 }
 
 /// Why all results are equal, although something changed.

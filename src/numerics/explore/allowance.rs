@@ -5,7 +5,7 @@
 use crate::analysis::{Analysis, Precision, Reducer, is_cumulative, is_of_integers, is_spread};
 use crate::ir::{Binary, Class, Fusion, Instruction, Op, Unary, ValueId};
 use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
-use crate::machine::{Mode, PRECISIONS, Prepared, SumSite, VectorDots, conversion_steps, divisor_of};
+use crate::machine::{Mode, PRECISIONS, Prepared, SumSite, VectorDots, conversion_steps, divides_by_one_number};
 use crate::num::{BF16, Format};
 use crate::oracle::{Additions, Latitude, Reciprocal, Rounding};
 use crate::rewrite::{Choices, Freedom, Point};
@@ -243,8 +243,8 @@ impl Maker<'_> {
             Binary::Maximum | Binary::Minimum => Latitude::Exact { floor },
             Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Remainder => Latitude::Rounded(own),
             Binary::Divide => {
-                let divisor = divisor_of(self.analysis.program.entry(), instruction);
-                let types = self.unit.reciprocal(dtype, divisor);
+                let by_one_number = divides_by_one_number(self.analysis.program.entry(), instruction);
+                let types = self.unit.reciprocal(dtype, by_one_number);
                 let inverse = types.map(|reciprocal| {
                     let formats = reciprocal.types.iter().filter_map(|dtype| dtype.format().copied()).collect();
                     (formats, reciprocal.floor)

@@ -199,7 +199,7 @@ impl<'p> Machine<'p> {
                 {
                     contract::sum(*binary, [&left, &right.into_whole(left.len())], habits.first(), self.unit.flush)
                 } else {
-                    let by_reciprocal = self.unit.divide.multiplies(habits.divides_by);
+                    let by_reciprocal = self.unit.divide.multiplies(habits.by_one_number);
                     self.binary(*binary, left, right, by_reciprocal)
                 }
             }

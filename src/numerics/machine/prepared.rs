@@ -13,13 +13,12 @@ use crate::deadline;
 use crate::ir::{Binary, Computation, ComputationId, Double, Fusion, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
 
-use super::divisor::divisor_of;
+use super::divisor::divides_by_one_number;
 use super::eval_error::EvalError;
 use super::evaluate::Machine;
 use super::mode::Mode;
 use super::scalar::Template;
 use super::value::Value;
-use super::vector::Spread;
 
 /// A program made ready for the machine, to be evaluated in any mode with any arguments, on any thread.
 pub struct Prepared<'p> {
@@ -53,8 +52,8 @@ pub(super) struct Frame {
 /// Patterns that a compiler finds at an instruction and computes in a shorter way.
 #[derive(Clone)]
 pub(super) struct Habits {
-    /// A division by a broadcast or a constant, before a compiler had its way.
-    pub divides_by: Option<Spread>,
+    /// Whether it is a division by a broadcast or a constant, before a compiler had its way.
+    pub by_one_number: bool,
     /// A product that is added before it is rounded.
     pub contracted: bool,
     /// The operands that are such products for others, and rounded here ([`Contractions::holds`]).
@@ -94,7 +93,7 @@ impl Frame {
     /// The frame of any machine: no code is planned.
     fn unplanned(computation: &Computation) -> Frame {
         let habits = |instruction| Habits {
-            divides_by: divisor_of(computation, instruction),
+            by_one_number: divides_by_one_number(computation, instruction),
             contracted: false,
             takes_rounded: 0,
             left_first: None,
@@ -125,7 +124,7 @@ impl Frame {
         let sum_loops = find_sum_loops(computation, (&products, &inner, &uses), sums);
         let kept_wide = find_kept_wide(computation, &uses, sums);
         let habits = |(id, i): (usize, &Instruction)| Habits {
-            divides_by: divisor_of(computation, i),
+            by_one_number: divides_by_one_number(computation, i),
             contracted: products[id],
             takes_rounded: rounded.get(&id).copied().unwrap_or_default(),
             left_first: left_first.get(&id).cloned(),

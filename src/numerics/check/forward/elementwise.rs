@@ -1,7 +1,7 @@
 //! Operations on elements.
 
 use crate::ir::Binary;
-use crate::machine::vector::{Reciprocal, Spread, VectorUnit, arithmetic_type};
+use crate::machine::vector::{Reciprocal, VectorUnit, arithmetic_type};
 use crate::tensor::DType;
 
 use super::element::{Both, Element, OWN, own_rounding, wider};
@@ -29,13 +29,13 @@ pub fn exponential(x: Element, dtype: DType, unit: &VectorUnit) -> Element {
     stored(Element { v: e, machine, own: spread(x.own) + own_rounding(e) }, dtype, promise.floor)
 }
 
-/// An operation of two operands; `divisor` says whether the second is a broadcast or a constant. `None` where no bound
+/// An operation of two operands; `by_one_number` says whether the second is a broadcast or a constant. `None` where no bound
 /// is derived for it.
 pub fn binary(
     binary: Binary,
     [x, y]: [Element; 2],
     dtype: DType,
-    divisor: Option<Spread>,
+    by_one_number: bool,
     unit: &VectorUnit,
 ) -> Option<Element> {
     let floor = unit.floor(dtype);
@@ -49,7 +49,7 @@ pub fn binary(
         Binary::Maximum | Binary::Minimum => return Some(x.extreme(y, binary == Binary::Maximum)),
         _ => return None,
     };
-    let reciprocal = unit.reciprocal(dtype, divisor).filter(|_| binary == Binary::Divide).map(|r| inverse(y, r));
+    let reciprocal = unit.reciprocal(dtype, by_one_number).filter(|_| binary == Binary::Divide).map(|r| inverse(y, r));
     if !a.is_finite() || !b.is_finite() || !v.is_finite() {
         let sure = is_sure(binary, x, y) && reciprocal.is_none_or(|r| r.keeps_its_sign());
         return Some(if sure { Element::exact(v) } else { Element::unknown(v) });

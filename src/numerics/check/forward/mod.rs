@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use crate::analysis::{self, Reducer, Regions};
 use crate::ir::{Binary, Class, Op, Program, Shape, Unary, ValueId, movement};
 use crate::machine::vector::{VectorUnit, reduced_format};
-use crate::machine::{Mode, Prepared, SumSite, conversion_steps, divisor_of};
+use crate::machine::{Mode, Prepared, SumSite, conversion_steps, divides_by_one_number};
 use crate::tensor::{DType, Tensor};
 
 use super::scale::Scale;
@@ -157,9 +157,10 @@ impl<'a> Forward<'a> {
                 each(&|e| elementwise::exponential(e, dtype, &unit))
             }
             (Op::Binary(binary), [x, y]) => {
-                let divisor = divisor_of(self.program.entry(), instruction);
-                let pair =
-                    |(x, y): (&Element, &Element)| elementwise::binary(*binary, [*x, *y], dtype, divisor, &self.unit);
+                let by_one_number = divides_by_one_number(self.program.entry(), instruction);
+                let pair = |(x, y): (&Element, &Element)| {
+                    elementwise::binary(*binary, [*x, *y], dtype, by_one_number, &self.unit)
+                };
                 x.iter().zip(*y).map(pair).collect::<Option<_>>().ok_or_else(refuse)
             }
             (Op::Reduce { dims, to_apply }, [x, [init]]) => {

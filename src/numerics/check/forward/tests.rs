@@ -85,7 +85,7 @@ fn errors_of_two_operands_are_those_of_their_worst_case() {
     for i in 0..2_000 {
         let (x, y) = (random.element(1.0), random.element(2f64.powi(i % 7 - 3)));
         for (op, exact) in operations {
-            let got = binary(op, [x, y], DType::F32, None, &unit).unwrap();
+            let got = binary(op, [x, y], DType::F32, false, &unit).unwrap();
             for kind in [0, 1] {
                 let worst = farthest(exact, x.v, x.machine[kind], y.v, y.machine[kind]);
                 assert_is(got.machine[kind], &and_rounded(worst, got.v), &format!("{op:?} {x:?} {y:?}"));
@@ -128,7 +128,7 @@ fn errors_of_quotients_by_a_reciprocal_are_those_of_both() {
     let (mut random, unit) = (Random(3), unit("v5e/default/off"));
     for i in 0..500 {
         let (x, y) = (random.element(1.0), random.element(2f64.powi(i % 7 - 3)));
-        let got = binary(Binary::Divide, [x, y], DType::F32, None, &unit).unwrap();
+        let got = binary(Binary::Divide, [x, y], DType::F32, false, &unit).unwrap();
         for kind in [0, 1] {
             let inverse = farthest(|y, _| Float::with_val(PRECISION, 1 / y), y.v, y.machine[kind], 0.0, 0.0);
             let inverse = and_rounded(inverse, 1.0 / y.v);
@@ -137,7 +137,7 @@ fn errors_of_quotients_by_a_reciprocal_are_those_of_both() {
             assert_is(got.machine[kind], &and_rounded(product + own_rounding(got.v), got.v), &format!("{x:?} {y:?}"));
         }
         // A divisor that is exact has a reciprocal that is rounded all the same.
-        let got = binary(Binary::Divide, [x, Element::exact(y.v)], DType::F32, None, &unit).unwrap();
+        let got = binary(Binary::Divide, [x, Element::exact(y.v)], DType::F32, false, &unit).unwrap();
         let inverse = and_rounded(wide(0.0), 1.0 / y.v);
         let da = x.machine[0];
         let product = Float::with_val(PRECISION, &inverse * (x.v.abs() + da)) + da / y.v.abs();
@@ -150,7 +150,7 @@ fn a_divisor_that_may_be_zero_bounds_nothing() {
     let (plain, reciprocal) = (unit("cpu/f32/off"), unit("v5e/default/off"));
     let by = |m: f64| [Element::exact(1.0), Element { v: 2.0, machine: [m, 0.25], own: 0.0 }];
     for unit in [&plain, &reciprocal] {
-        let of = |m: f64| binary(Binary::Divide, by(m), DType::F32, None, unit).unwrap();
+        let of = |m: f64| binary(Binary::Divide, by(m), DType::F32, false, unit).unwrap();
         for m in [2.0, 2.5] {
             let got = of(m);
             assert!(got.machine[0].is_nan() && got.machine[1] < 0.1, "{m}: {got:?}");
@@ -168,7 +168,7 @@ fn sums_without_a_rounding_are_exact() {
     for a in &numbers {
         for b in &numbers {
             for (op, real) in [(Binary::Add, wide(*a) + *b), (Binary::Subtract, wide(*a) - *b)] {
-                let got = binary(op, [*a, *b].map(Element::exact), DType::F32, None, &unit).unwrap();
+                let got = binary(op, [*a, *b].map(Element::exact), DType::F32, false, &unit).unwrap();
                 let own = if real == got.v { 0.0 } else { own_rounding(got.v) };
                 assert_eq!(got.own, own, "{a:e} {op:?} {b:e}");
             }
@@ -222,7 +222,7 @@ fn infinite_results_are_sure_or_unknown() {
     for x in kinds {
         for y in kinds {
             for op in [Binary::Add, Binary::Subtract, Binary::Multiply, Binary::Divide] {
-                let got = binary(op, [x, y], DType::F32, None, &unit).unwrap();
+                let got = binary(op, [x, y], DType::F32, false, &unit).unwrap();
                 if x.v.is_finite() && y.v.is_finite() && got.v.is_finite() {
                     continue;
                 }
@@ -259,7 +259,7 @@ fn extremes_take_the_wider_error_and_nan_first() {
             let got = x.extreme(y, largest);
             assert_eq!((got.v, got.machine, got.own), (v, [0.5, 0.25], 0.5));
             let op = if largest { Binary::Maximum } else { Binary::Minimum };
-            let through = binary(op, [x, y], DType::F32, None, &unit("cpu/f32/off")).unwrap();
+            let through = binary(op, [x, y], DType::F32, false, &unit("cpu/f32/off")).unwrap();
             assert_eq!((through.v, through.machine, through.own), (v, [0.5, 0.25], 0.5));
         }
         let nan = Element::exact(f64::NAN);

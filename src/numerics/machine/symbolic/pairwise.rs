@@ -68,7 +68,7 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         };
         return Symbols::array(pairs().enumerate().map(element).collect());
     }
-    if unit.divide.multiplies(habits.divides_by) && dtype.is_float() && dtype != DType::F64 {
+    if unit.divide.multiplies(habits.by_one_number) && dtype.is_float() && dtype != DType::F64 {
         let reciprocal = Operation::new(Binary::Divide, DType::F32, unit, tracer);
         let multiply = Operation::new(Binary::Multiply, dtype, unit, tracer);
         let one = Symbol::of(Number::Float(1.0));

@@ -78,21 +78,13 @@ pub enum Divide {
     BroadcastByReciprocal,
 }
 
-/// A divisor that is one number for many dividends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spread {
-    /// A value of the program, broadcast.
-    Broadcast,
-    /// A constant, broadcast or not.
-    Constant,
-}
-
 impl Divide {
-    /// Whether XLA's simplifier has a product with the reciprocal in the place of a quotient by such a divisor.
-    pub fn multiplies(self, divisor: Option<Spread>) -> bool {
+    /// Whether XLA's simplifier has a product with the reciprocal in the place of a quotient; `by_one_number` says whether its
+    /// divisor is a broadcast or a constant.
+    pub fn multiplies(self, by_one_number: bool) -> bool {
         match self {
             Divide::Exact | Divide::ByReciprocal => false,
-            Divide::BroadcastByReciprocal => divisor.is_some(),
+            Divide::BroadcastByReciprocal => by_one_number,
         }
     }
 }

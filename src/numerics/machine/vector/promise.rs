@@ -8,7 +8,7 @@ use crate::tensor::DType;
 use super::elementwise::RECIPROCAL_FLOOR;
 use super::error_model::Erring;
 use super::stated::{ErrorBound, Tolerance, choose};
-use super::{Divide, ErrorModel, Eup, Spread, VectorUnit};
+use super::{Divide, ErrorModel, Eup, VectorUnit};
 
 /// The bound of the error of a function's result before it is rounded.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,14 +121,14 @@ impl VectorUnit {
         Some(bound.at(quotient))
     }
 
-    /// The reciprocal by which a division of this type multiplies, if it does; `divisor` says whether that is a
-    /// broadcast or a constant.
-    pub fn reciprocal(&self, dtype: DType, divisor: Option<Spread>) -> Option<Reciprocal> {
+    /// The reciprocal by which a division of this type multiplies, if it does; `by_one_number` says whether the
+    /// divisor is a broadcast or a constant.
+    pub fn reciprocal(&self, dtype: DType, by_one_number: bool) -> Option<Reciprocal> {
         match self.divide {
             _ if dtype == DType::F64 => None,
             Divide::ByReciprocal => Some(Reciprocal { floor: f64::from(RECIPROCAL_FLOOR), types: &[DType::F32] }),
             // It stays in f32 but for f16, which is computed as f16.
-            divide if divide.multiplies(divisor) => {
+            divide if divide.multiplies(by_one_number) => {
                 let f16: &[DType] = &[DType::F32, DType::F16];
                 Some(Reciprocal { floor: self.floor(dtype), types: if dtype == DType::F16 { f16 } else { &f16[..1] } })
             }
