@@ -30,9 +30,9 @@ impl<'a> Pair<'a> {
     pub fn new(before: &'a Import, after: &'a Import, chip: Option<&'static Chip>) -> Pair<'a> {
         let mut expressions = Expressions::default();
         let habits = Habits {
-            contracts: chip.is_some_and(|chip| chip.contracts),
+            contracts: chip.is_some_and(Chip::plans_code),
             one_pass: before.for_tpu || after.for_tpu,
-            library: chip.is_some_and(|chip| chip.library.is_some()),
+            library: chip.is_some_and(Chip::plans_code),
             chip,
             for_tpu: false,
         };

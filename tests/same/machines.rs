@@ -118,13 +118,13 @@ fn operations() -> Vec<(String, [&'static str; 2])> {
 }
 
 /// What one machine makes of one program.
-struct Run {
-    name: String,
-    symbols: Vec<Vec<Symbol>>,
-    results: Vec<Vec<Tensor>>,
+pub struct Run {
+    pub name: String,
+    pub symbols: Vec<Vec<Symbol>>,
+    pub results: Vec<Vec<Tensor>>,
 }
 
-fn run(name: String, text: &str, mode: &Mode, inputs: &[Vec<Tensor>]) -> Option<Run> {
+pub fn run(name: String, text: &str, mode: &Mode, inputs: &[Vec<Tensor>]) -> Option<Run> {
     // What has no meaning for a type, or no machine behind it, says nothing.
     let import = lower(&parse(text).unwrap()).ok()?;
     let prepared = Prepared::new(&import.program);

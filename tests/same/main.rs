@@ -2,6 +2,7 @@
 
 mod attributes;
 mod bits;
+mod in_flight;
 mod known;
 mod large;
 mod machines;

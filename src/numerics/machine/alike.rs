@@ -41,16 +41,14 @@ fn hardware(chip: &Chip) -> impl PartialEq + use<> {
         zero_tie,
         eup: _,
         functions: _,
-        contracts,
         sum: _,
         scan: _,
         narrow: _,
-        library,
-        ties,
+        backend,
         native: _,
         partial_reduce,
     } = *chip;
-    (matrix_unit, mxu_block, has_f64, flush, divide, zero_tie, contracts, library, ties, partial_reduce)
+    (matrix_unit, mxu_block, has_f64, flush, divide, zero_tie, backend.map(|backend| backend.name()), partial_reduce)
 }
 
 /// Whether both compute each dot of the program on the same unit, in as many passes.

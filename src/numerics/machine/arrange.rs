@@ -4,7 +4,8 @@ use crate::ir::{Instruction, Op, Shape, movement};
 use crate::tensor::DType;
 
 use super::integer;
-use super::value::{Operand, Value};
+use super::operand::Operand;
+use super::value::Value;
 
 /// `iota` along `dim`, as a broadcast of its numbers.
 pub fn iota(dtype: DType, dims: &[usize], dim: usize) -> Operand {
@@ -56,6 +57,14 @@ pub fn move_elements(instruction: &Instruction, mut operands: Vec<Value>, shapes
 
 /// `dynamic-update-slice`, in the array's own place where nobody else sees it.
 fn updated(array: Value, update: &Value, [dims, update_dims]: [&[usize]; 2], starts: &[i64]) -> Value {
+    let of_lists = |lists: &[&[f64]]| {
+        let mut values = lists[0].to_vec();
+        movement::update(&mut values, dims, lists[1], update_dims, starts);
+        values
+    };
+    if let Some(products) = Value::joint_products(&[&array, update], of_lists) {
+        return products;
+    }
     macro_rules! of {
         ($values:ident, $slice:ident) => {{
             let mut values = $values.into_vec();
@@ -68,14 +77,7 @@ fn updated(array: Value, update: &Value, [dims, update_dims]: [&[usize]; 2], sta
         Value::Double(values) => Value::double(of!(values, f64s)),
         Value::Integer(dtype, values) => Value::integer(dtype, of!(values, integers)),
         Value::Pred(values) => Value::pred(of!(values, preds)),
-        Value::Tuple(_) => unreachable!("shape checking gives arrays to what moves elements"),
-    }
-}
-
-fn widened(numbers: &Value) -> Value {
-    match numbers {
-        Value::Float(_, numbers) => Value::double(numbers.iter().copied().map(f64::from).collect()),
-        other => other.clone(),
+        Value::Products(_) | Value::Tuple(_) => unreachable!("shape checking gives arrays to what moves elements"),
     }
 }
 
@@ -93,17 +95,18 @@ fn applied(
             movement::apply(op, &parts, starts, starts_dims, dims)
         }};
     }
-    let wide = operands.iter().filter(|operand| matches!(operand, Value::Double(_))).count();
-    if matches!(op, Op::Concatenate { .. }) && (1..operands.len()).contains(&wide) {
-        // Products of f32 that are not rounded yet, beside numbers.
-        let operands: Vec<Value> = operands.iter().map(widened).collect();
-        return applied(op, &operands, operand_dims, starts, starts_dims, dims);
+    let of_lists = |lists: &[&[f64]]| {
+        let parts: Vec<_> = lists.iter().copied().zip(operand_dims.iter().copied()).collect();
+        movement::apply(op, &parts, starts, starts_dims, dims)
+    };
+    if let Some(products) = Value::joint_products(&operands.iter().collect::<Vec<_>>(), of_lists) {
+        return products;
     }
     match &operands[0] {
         Value::Float(dtype, _) => Value::float(*dtype, of!(f32s)),
         Value::Double(_) => Value::double(of!(f64s)),
         Value::Integer(dtype, _) => Value::integer(*dtype, of!(integers)),
         Value::Pred(_) => Value::pred(of!(preds)),
-        Value::Tuple(_) => unreachable!("shape checking gives arrays to what moves elements"),
+        Value::Products(_) | Value::Tuple(_) => unreachable!("shape checking gives arrays to what moves elements"),
     }
 }

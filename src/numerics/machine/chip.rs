@@ -1,7 +1,9 @@
 //! Chips as rows.
 
 use crate::ir::{Binary, Op, Unary};
+use crate::xla_cpu::XLA_CPU;
 
+use super::backend::{Backend, Ties};
 use super::mxu::Accumulation;
 use super::vector::{Divide, ErrorModel, Eup, ScanOrder, StepRounding, SumOrder, ZeroTie};
 
@@ -29,43 +31,19 @@ pub struct Chip {
     pub eup: Eup,
     /// The errors of exp, log, tanh and their like, and of quotients.
     pub functions: ErrorModel,
-    /// Whether its compiler makes one fused multiply-add of an f32 product and the sum that reads it (FACTS 3.12).
-    pub contracts: bool,
     /// The order of a sum on the vector unit.
     pub sum: SumOrder,
     /// The order of a running sum.
     pub scan: ScanOrder,
     /// The type to which each addition of a bf16 sum is rounded.
     pub narrow: StepRounding,
-    /// The library that computes fusions of a kind of their own (FACTS 10.3).
-    pub library: Option<Library>,
-    /// The order of equal elements after a sort that need not be stable (FACTS 4).
-    pub ties: Ties,
+    /// The compiler that plans code for it beyond the units' own, and calls libraries; `None` on every TPU.
+    pub(crate) backend: Option<&'static dyn Backend>,
     /// Operations that the vector unit computes in bf16 (FACTS 9), so that there is no wide value to expose.
     pub native: &'static [Native],
     /// Whether approx_max_k runs as PartialReduce; otherwise it is an exact sort (FACTS 5.1).
     pub partial_reduce: bool,
 }
-
-/// The order of equal elements after a sort that need not be stable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ties {
-    /// In the order in which they were, as after a stable one (modelling choice for TPUs).
-    InOrder,
-    /// As libstdc++'s `std::sort` leaves them, which XLA:CPU calls.
-    Introsort,
-}
-
-/// A library that a compiler leaves fusions to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Library {
-    /// YNNPACK, which XLA:CPU calls: sums in an order of its own, its own exponential, and no rounding to bf16 between two
-    /// operations.
-    Ynnpack,
-}
-
-/// Threads that a library shares work among: a modelling choice, which few bits depend on.
-pub const THREADS: usize = 2;
 
 /// An operation that a vector unit has in bf16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +55,17 @@ pub enum Native {
 }
 
 impl Chip {
+    /// Whether a compiler plans code for it in which products are added before they are rounded (FACTS 3.12), and leaves
+    /// fusions to libraries (FACTS 10.3).
+    pub fn plans_code(&self) -> bool {
+        self.backend.is_some()
+    }
+
+    /// The order of equal elements after a sort that need not be stable (FACTS 4).
+    pub(super) fn ties(&self) -> Ties {
+        self.backend.map_or(Ties::InOrder, Backend::ties)
+    }
+
     /// Whether the vector unit computes this operation in bf16.
     pub fn native_bf16(&self, op: &Op) -> bool {
         match op {
@@ -107,12 +96,10 @@ const TPU: Chip = Chip {
     zero_tie: ZeroTie::Second,
     eup: Eup::PreV5,
     functions: ErrorModel::CorrectlyRounded,
-    contracts: false,
     sum: SumOrder::Lanes,
     scan: ScanOrder::Sequential,
     narrow: StepRounding::F32,
-    library: None,
-    ties: Ties::InOrder,
+    backend: None,
     native: &[],
     partial_reduce: true,
 };
@@ -153,7 +140,7 @@ static TPU7X: Chip = Chip {
     native: &[Native::Binary(Binary::Subtract), Native::Unary(Unary::Exponential), Native::Binary(Binary::Divide)],
     ..TPU
 };
-static CPU: Chip = Chip {
+pub(crate) static CPU: Chip = Chip {
     name: "cpu",
     doc: "Plain IEEE f32, one chain in order, subnormals kept: the stand-in for PyTorch on a CPU.",
     matrix_unit: false,
@@ -167,25 +154,4 @@ static CPU: Chip = Chip {
     sum: SumOrder::Chain,
     partial_reduce: false,
     ..TPU
-};
-static XLA_CPU: Chip = Chip {
-    name: "xla-cpu",
-    doc: "XLA's CPU backend: matmul precision ignored (FACTS 2.2), flush to zero (3.4), sums in windows of 32 and scans \
-          in blocks of 16 (3.2), bf16 sums rounded at every addition (1.3), division by a broadcast or a constant as \
-          multiplication by its reciprocal but in compiled fusions (3.5), f32 products inside a fusion added before \
-          they are rounded, f32 dots one chain of fused multiply-adds or in lanes (3.2), unstable sorts as std::sort leaves \
-          them (9); its polynomials for exp, expm1, log, log1p, tanh, logistic and erf and glibc's sine, cosine, power, \
-          tan, cbrt and atan2 (3.5), in fusions left to YNNPACK that library's sums, dots and exponential, with nothing \
-          rounded to bf16 inside (3.2, 10.3): bit for bit as measured on jaxlib 0.10.2 on x86-64 with \
-          AVX-512; rsqrt refined from the estimate of an AMD EPYC (Zen 4), which other processors do not share.",
-    flush: true,
-    divide: Divide::BroadcastByReciprocal,
-    functions: ErrorModel::XlaCpu,
-    contracts: true,
-    narrow: StepRounding::Bf16,
-    sum: SumOrder::Tree32,
-    library: Some(Library::Ynnpack),
-    ties: Ties::Introsort,
-    scan: ScanOrder::Blocked(16),
-    ..CPU
 };

@@ -1,42 +1,48 @@
-//! Fused multiply-add: products that are added before they are rounded ([`crate::xla_cpu::find_contractions`]).
+//! Fused multiply-add: products that are added before they are rounded ([`super::backend::Code::Product`]).
 //!
 //! Between the multiplication and the addition a product is held in f64, where that of two f32 is exact.
 
 use crate::ir::Binary;
 use crate::num::flush_f32;
 use crate::tensor::DType;
-use crate::xla_cpu::{Contractions, FoldedColumns};
 
+use super::backend::{FoldedColumns, Kernel};
 use super::mxu::sum_to_f32;
-use super::value::{Operand, Value};
+use super::operand::Operand;
+use super::products::Products;
+use super::value::Value;
 
 /// The exact products of two arrays of f32, rounded in the columns that are folded; one of them may hold such products
 /// already, if the other is nothing but -1.
 pub fn product(left: &Value, right: &Value, folded: Option<FoldedColumns>, flush: bool) -> Value {
-    let exact = (0..left.len()).map(|i| given(left, i, flush) * given(right, i, flush));
-    let Some(folded): Option<FoldedColumns> = folded else { return Value::double(exact.collect()) };
+    let (left, right) = (given(left, flush), given(right, flush));
+    let exact = left.iter().zip(&right).map(|(left, right)| left * right);
+    let Some(folded) = folded else { return Value::Products(Products::new(exact.collect())) };
     let rounded = |(i, product): (usize, f64)| {
-        let rounded = product as f32;
-        match folded.hold(i) {
-            false => product,
-            true => f64::from(if flush { flush_f32(rounded) } else { rounded }),
-        }
+        if folded.hold(i) { f64::from(round_one(product, flush)) } else { product }
     };
-    Value::double(exact.enumerate().map(rounded).collect())
+    Value::Products(Products::new(exact.enumerate().map(rounded).collect()))
 }
 
-/// An operand's element, as arithmetic takes it.
-fn given(operand: &Value, i: usize, flush: bool) -> f64 {
-    match operand {
-        Value::Double(products) => products[i],
-        numbers if flush => f64::from(flush_f32(numbers.f32s()[i])),
-        numbers => f64::from(numbers.f32s()[i]),
-    }
+/// An operand's elements, as arithmetic takes them: the sum of several products is rounded before.
+fn given(operand: &Value, flush: bool) -> Vec<f64> {
+    let rounded;
+    let numbers = match operand {
+        Value::Products(products) => match products.single() {
+            Some(products) => return products.to_vec(),
+            None => {
+                rounded = products.rounded(flush);
+                &rounded[..]
+            }
+        },
+        numbers => numbers.f32s(),
+    };
+    numbers.iter().map(|v| f64::from(if flush { flush_f32(*v) } else { *v })).collect()
 }
 
-/// Whether an operand of f32 arithmetic is a product that is not rounded yet.
+/// Whether an operand of f32 arithmetic is a product in flight.
 pub fn is_product(operand: &Value) -> bool {
-    matches!(operand, Value::Double(_))
+    matches!(operand, Value::Products(_))
 }
 
 /// The f32 sums or differences of products and numbers, each rounded once; of two products of which `left_first` says for each
@@ -44,158 +50,54 @@ pub fn is_product(operand: &Value) -> bool {
 pub fn sum(binary: Binary, [left, right]: [&Value; 2], left_first: Option<&[bool]>, flush: bool) -> Value {
     let sign = if binary == Binary::Subtract { -1.0 } else { 1.0 };
     let rounded = |product: f64| f64::from(round_one(product, flush));
-    let pairs = (0..left.len()).map(|i| {
-        let (left, right) = (given(left, i, flush), given(right, i, flush));
-        match left_first.map(|first| first[i]) {
+    let (left, right) = (given(left, flush), given(right, flush));
+    let pairs =
+        left.into_iter().zip(right).enumerate().map(|(i, (left, right))| match left_first.map(|first| first[i]) {
             Some(true) => (left, rounded(right)),
             Some(false) => (rounded(left), right),
             None => (left, right),
-        }
-    });
+        });
     let sums = pairs.map(|(left, right)| sum_to_f32(left, sign * right));
     Value::float(DType::F32, sums.map(|sum| if flush { flush_f32(sum) } else { sum }).collect())
 }
 
-/// Term of a sum: a number or a product, or several of them that are added one after the other.
-pub trait Addend: Copy {
-    /// The same rounded before it is added.
-    type Rounded: Addend;
-
-    /// Whether the first term of a register joins the second where both join others; two products each do not.
-    fn joins_second(self) -> bool;
-
-    /// The sum with it, rounded once for each product.
-    fn add_to(self, sum: f32, flush: bool) -> f32;
-
-    /// The term rounded, to be added later.
-    fn alone(self, flush: bool) -> Self::Rounded;
-
-    /// The sum of two partial sums of such terms.
-    fn join(left: f32, right: f32, flush: bool) -> f32 {
-        f64::from(right).add_to(left, flush)
-    }
-
-    /// The term rounded to f32.
-    fn rounded(self, flush: bool) -> f32 {
-        self.add_to(NOTHING, flush)
-    }
-}
-
-/// Initial value of the lanes' accumulators: adding it changes nothing.
-pub const NOTHING: f32 = -0.0;
-
-impl Addend for f64 {
-    type Rounded = f64;
-
-    fn joins_second(self) -> bool {
-        true
-    }
-
-    fn add_to(self, sum: f32, flush: bool) -> f32 {
-        let sum = sum_to_f32(f64::from(sum), self);
-        if flush { flush_f32(sum) } else { sum }
-    }
-
-    fn alone(self, flush: bool) -> f64 {
-        f64::from(self.rounded(flush))
-    }
-}
-
-impl Addend for &[f64] {
-    type Rounded = f64;
-
-    fn joins_second(self) -> bool {
-        self.len() != 2
-    }
-
-    fn add_to(self, sum: f32, flush: bool) -> f32 {
-        self.iter().fold(sum, |sum, product| product.add_to(sum, flush))
-    }
-
-    fn alone(self, flush: bool) -> f64 {
-        f64::from(self.rounded(flush))
-    }
-}
-
-/// A term that counts additions: a sum of these is the largest number of additions on the way of one of them.
-#[derive(Clone, Copy)]
-pub struct Counted;
-
-impl Addend for Counted {
-    type Rounded = Counted;
-
-    fn joins_second(self) -> bool {
-        true
-    }
-
-    fn add_to(self, sum: f32, _: bool) -> f32 {
-        sum.max(0.0) + 1.0
-    }
-
-    fn alone(self, _: bool) -> Counted {
-        Counted
-    }
-
-    fn join(left: f32, right: f32, _: bool) -> f32 {
-        left.max(right) + 1.0
-    }
-}
-
-/// The f32 sums of rows of `width` products, each added to the sum so far before it is rounded.
-pub fn row_sums<T: Addend>(products: &[T], width: usize, init: f32, flush: bool) -> Vec<f32> {
-    let init = if flush { flush_f32(init) } else { init };
-    let chain = |row: &[T]| row.iter().fold(init, |sum, p| p.add_to(sum, flush));
-    products.chunks(width.max(1)).map(chain).collect()
-}
-
-/// The f32 sums of rows of `width` products that begin with the first two, of which the second is rounded.
-pub fn row_sums_of_two<T: Addend>(products: &[T], width: usize, flush: bool) -> Vec<f32> {
-    let starts = |row: &[T]| match *row {
-        [first, second, ..] => [second, first].into_iter().chain(row[2..].iter().copied()).collect(),
-        _ => row.to_vec(),
-    };
-    let swapped: Vec<T> = products.chunks(width.max(1)).flat_map(starts).collect();
-    row_sums(&swapped, width, 0.0, flush)
-}
-
-/// Rounds the operands among these bits ([`Contractions::holds`]) that are products.
-pub fn round_reads(operands: &mut [Operand], bits: u64, flush: bool) {
-    for (position, operand) in operands.iter_mut().enumerate().filter(|_| bits != 0) {
-        if Contractions::holds(bits, position) && is_product(operand.elements()) {
-            *operand = operand.clone().map(|products| Value::float(DType::F32, round(products.f64s(), flush)));
+/// Rounds the products in flight among the operands that a kernel rounds on the way in.
+pub fn round_operands(operands: &mut [Operand], kernel: &Kernel, flush: bool) {
+    for (position, operand) in operands.iter_mut().enumerate().filter(|_| kernel.rounded_operands != 0) {
+        if kernel.rounds(position) {
+            round_operand(operand, flush);
         }
     }
 }
 
-/// The products, rounded after all.
-pub fn round(products: &[f64], flush: bool) -> Vec<f32> {
-    products.iter().map(|product| round_one(*product, flush)).collect()
+/// Rounds an operand, if it holds products in flight.
+pub fn round_operand(operand: &mut Operand, flush: bool) {
+    if let Value::Products(products) = operand.elements() {
+        let rounded = Value::float(DType::F32, products.rounded(flush));
+        *operand = operand.clone().map(|_| rounded);
+    }
+}
+
+/// Products in flight of several operands as those of a larger sum, those of the operand `first` before the others. A mode
+/// with sums of its own, in which nothing `joins`, rounds a `first` that is one product, and adds it at once.
+pub fn terms(operands: Vec<Value>, first: usize, (joins, flush): (bool, bool)) -> Value {
+    let of_value = |value: Value| match value {
+        Value::Products(products) => products,
+        other => unreachable!("products in flight are asked for before {other:?} is taken"),
+    };
+    let mut all: Vec<Products> = operands.into_iter().map(of_value).collect();
+    let leading = all.remove(first);
+    if let (Some(_), false, [other]) = (leading.single(), joins, &all[..]) {
+        return sum(
+            Binary::Add,
+            [&Value::Products(other.clone()), &Value::float(DType::F32, leading.rounded(flush))],
+            None,
+            flush,
+        );
+    }
+    Value::Products(all.into_iter().fold(leading, Products::then))
 }
 
 fn round_one(product: f64, flush: bool) -> f32 {
     if flush { flush_f32(product as f32) } else { product as f32 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{row_sums, row_sums_of_two};
-
-    #[test]
-    fn products_are_added_before_they_are_rounded() {
-        // Rounded to f32 first it would be 2^-24, half an ulp of 1, which to even is nothing.
-        let product = 2f64.powi(-24) + 2f64.powi(-48);
-        assert_eq!(
-            row_sums(&[product, 0.0, product, product], 2, 1.0, false),
-            [1.0 + f32::EPSILON, 1.0 + 2.0 * f32::EPSILON]
-        );
-    }
-
-    /// The bits that jaxlib 0.10.2 computed for the sum of three squares in a fusion; one chain has another last bit.
-    #[test]
-    fn a_sum_without_a_zero_begins_with_two_products() {
-        let numbers = [0x3f8c_f62b, 0x3ead_46dd, 0xbf0a_3b93].map(f32::from_bits);
-        let squares = numbers.map(|v| f64::from(v) * f64::from(v));
-        assert_eq!(row_sums_of_two(&squares, 3, true)[0].to_bits(), 0x3fcf_3797);
-        assert_eq!(row_sums(&squares, 3, 0.0, true)[0].to_bits(), 0x3fcf_3796);
-    }
 }

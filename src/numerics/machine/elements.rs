@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// Elements that are shared until someone changes them. A slice of an array looks at the array's own: a layer's weights in a
 /// stack of them are never copied.
 #[derive(Clone, Debug)]
-pub(super) struct Elements<T> {
+pub(crate) struct Elements<T> {
     all: Arc<Stored<T>>,
     seen: Range<usize>,
 }

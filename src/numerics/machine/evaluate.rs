@@ -3,21 +3,21 @@
 use crate::analysis::{self, World};
 use crate::deadline;
 use crate::ir::{
-    Binary, Compare, CompareOrder, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Program, ResultAccuracy,
-    Shape, TRIP_BOUND, Unary, ValueId,
+    Binary, Class, Compare, CompareOrder, ComputationId, DotDims, DotPlan, Instruction, LibraryFunction, Op, Program,
+    ResultAccuracy, Shape, TRIP_BOUND, Unary, ValueId,
 };
 use crate::tensor::{DType, Tensor};
-use crate::xla_cpu::Inner;
 
-use super::dot_sum::DotSum;
+use super::backend::{Backend, Code, Kernel};
 use super::dot_unit::{DotSite, DotUnit};
 use super::eval_error::{EvalError, refuse};
 use super::mode::Mode;
 use super::multiply_reduce::{self, Right};
-use super::prepared::{Frame, Habits, Prepared};
-use super::value::{Operand, Value};
-use super::vector::{self, Side, VectorUnit};
-use super::{arrange, contract, dot_order, folded, inner_products, integer, libraries, mxu, rank, reduce, room, tiles};
+use super::operand::Operand;
+use super::prepared::{Frame, Prepared};
+use super::value::Value;
+use super::vector::{self, VectorUnit};
+use super::{arrange, contract, folded, integer, mxu, rank, reduce, room, tiles};
 
 /// The results of `program` in `mode`, in order, for arguments that are given once: [`Prepared::bind`] and
 /// [`Prepared::evaluate`]. The program is taken as it is: the mode's excess policy is a rewrite that comes before
@@ -56,12 +56,33 @@ pub(super) fn take_operands(
     operands
 }
 
+/// Whether an operation takes products in flight as they are. Any other rounds them first.
+fn takes_products(op: &Op) -> bool {
+    let lists = matches!(op.class(), Class::Moves | Class::Calls | Class::Lists);
+    lists
+        || matches!(
+            op,
+            Op::Convert
+                | Op::ReducePrecision { .. }
+                | Op::Unary(Unary::Negate)
+                | Op::Binary(_)
+                | Op::Select
+                | Op::Reduce { .. }
+        )
+}
+
 impl<'p> Machine<'p> {
-    /// The frame of each computation. Code is planned only for machines that contract or call a library, and for products
-    /// that a program says are added before they are rounded.
+    /// The backend and its library's function that computes an instruction; `None` where the mode has sums of its own.
+    pub fn library_function<'i>(
+        &self,
+        instruction: &'i Instruction,
+    ) -> Option<(&'static dyn Backend, &'i LibraryFunction)> {
+        self.mode.backend_of_dots().zip(instruction.library.as_deref())
+    }
+
+    /// The frame of each computation.
     pub fn frames(&self) -> &'p [Frame] {
-        let has_code = self.unit.contracts || self.mode.chip.library.is_some() || self.prepared.joins;
-        self.prepared.frames(has_code)
+        self.prepared.frames(self.mode.chip.backend)
     }
 
     /// The results of the whole program.
@@ -92,7 +113,7 @@ impl<'p> Machine<'p> {
             let operands = take_operands(instruction, values, uses);
             let shapes: Vec<&Shape> =
                 instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
-            self.instruction(instruction, &frame.habits[id], operands, &shapes)
+            self.instruction(instruction, &frame.kernels[id], operands, &shapes)
         };
         for (id, instruction) in computation.instructions.iter().enumerate() {
             if frame.is_producer[id] {
@@ -128,16 +149,17 @@ impl<'p> Machine<'p> {
     pub fn instruction(
         &self,
         instruction: &Instruction,
-        habits: &Habits,
+        kernel: &Kernel,
         mut operands: Vec<Operand>,
         shapes: &[&Shape],
     ) -> Result<Operand, EvalError> {
         let (op, shape) = (&instruction.op, &instruction.shape);
         deadline::check();
-        contract::round_reads(&mut operands, habits.takes_rounded, self.unit.flush);
-        // Within a term of several products a broadcast moves each of them.
-        if habits.inner.is_none()
-            && let (Op::Broadcast { dims: along }, [operand]) = (op, &operands[..])
+        contract::round_operands(&mut operands, kernel, self.unit.flush);
+        if !takes_products(op) {
+            operands.iter_mut().for_each(|operand| contract::round_operand(operand, self.unit.flush));
+        }
+        if let (Op::Broadcast { dims: along }, [operand]) = (op, &operands[..])
             && let Some(broadcast) = operand.broadcast_again(along, shape.dims())
         {
             return Ok(broadcast);
@@ -147,9 +169,6 @@ impl<'p> Machine<'p> {
         let _busy = analysis::begin(instruction, shapes);
         if room::is_empty(instruction) {
             return Ok(Operand::whole(Value::empty(shape)));
-        }
-        if let Some(value) = inner_products::value(self, (habits.inner, op), &mut operands, shape.elements()) {
-            return Ok(Operand::whole(value));
         }
         let written_out = |operands: Vec<Operand>| -> Vec<Value> {
             operands.into_iter().zip(shapes).map(|(operand, shape)| operand.into_whole(shape.elements())).collect()
@@ -169,7 +188,7 @@ impl<'p> Machine<'p> {
             | Op::DynamicSlice { .. }
             | Op::DynamicUpdateSlice
             | Op::Gather(_) => arrange::move_elements(instruction, written_out(operands), shapes),
-            Op::Convert if habits.kept_wide && self.mode.chip.library.is_some() => return Ok(operands.swap_remove(0)),
+            Op::Convert if kernel.code == Code::Unrounded => return Ok(operands.swap_remove(0)),
             Op::Convert => {
                 let converted = |value| integer::convert(value, shape.element_type(), self.unit.flush);
                 return Ok(operands.swap_remove(0).map(converted));
@@ -178,32 +197,20 @@ impl<'p> Machine<'p> {
             Op::ReducePrecision { exponent_bits, mantissa_bits } => {
                 integer::reduce_precision(*exponent_bits, *mantissa_bits, one(operands))
             }
-            Op::Unary(Unary::Exponential) if self.library_computes(instruction) => {
+            Op::Unary(Unary::Exponential) if kernel.code == Code::LibraryExponential => {
                 let Value::Float(dtype, values) = one(operands) else { unreachable!("f32 is held as floats") };
                 let mut values = values.into_vec();
                 vector::library_exponential(&mut values, self.unit.flush);
                 Value::float(dtype, values)
             }
-            Op::Unary(unary) => folded::unary(*unary, one(operands), habits.constants(self.unit.contracts), |v| {
-                self.unary(*unary, instruction.accuracy(), v)
-            }),
-            Op::Binary(binary) => {
-                let commutes = matches!(binary, Binary::Add | Binary::Multiply) && habits.is_plain();
-                Operand::put_broadcast_last(&mut operands, commutes);
-                let right = operands.swap_remove(1);
-                let left = one(operands);
-                let joins = self.unit.contracts || instruction.fusion == Some(Fusion::Joined);
-                if joins && (habits.contracted || habits.inner == Some(Inner::Product)) {
-                    contract::product(&left, &right.into_whole(left.len()), habits.folded, self.unit.flush)
-                } else if shape.dtype() == Some(DType::F32)
-                    && [&left, right.elements()].into_iter().any(contract::is_product)
-                {
-                    contract::sum(*binary, [&left, &right.into_whole(left.len())], habits.first(), self.unit.flush)
-                } else {
-                    let by_reciprocal = self.unit.divide.multiplies(habits.by_one_number);
-                    self.binary(*binary, left, right, by_reciprocal)
+            Op::Unary(unary) => {
+                let own = |v| self.unary(*unary, instruction.accuracy(), v);
+                match kernel.code {
+                    Code::Folded(function) => folded::unary(*unary, one(operands), function, own),
+                    _ => own(one(operands)),
                 }
             }
+            Op::Binary(binary) => self.join(*binary, kernel, operands, shape.elements()),
             Op::Compare { direction, order } => self.compare(*direction, *order, &operands, shapes[0].elements()),
             Op::Select => {
                 let mut operands = written_out(operands);
@@ -213,10 +220,10 @@ impl<'p> Machine<'p> {
             }
             Op::Clamp => self.clamp(&written_out(operands)),
             Op::Reduce { dims, to_apply } => {
-                reduce::reduce(self, instruction, dims, (*to_apply, habits.sum_loop), operands, shapes)?
+                reduce::reduce(self, instruction, dims, (*to_apply, kernel.sum_loop), operands, shapes)?
             }
             Op::ReduceWindow { window, to_apply } => {
-                let of = (*to_apply, habits.sum_loop);
+                let of = (*to_apply, kernel.sum_loop);
                 reduce::reduce_window(self, instruction, window, of, &written_out(operands), shapes[0])?
             }
             Op::Scatter { dims, to_apply } => reduce::scatter(self, dims, *to_apply, &written_out(operands), shapes)?,
@@ -234,8 +241,8 @@ impl<'p> Machine<'p> {
             Op::Opaque(opaque) => return Err(refuse(instruction, format!("{} has no meaning here", opaque.name))),
             Op::Call { to_apply } => match self.library_function(instruction) {
                 // Libraries are not called for arrays without elements.
-                Some(function) if shapes.iter().all(|shape| shape.elements() > 0) => {
-                    libraries::call(function, written_out(operands), shapes)
+                Some((backend, function)) if shapes.iter().all(|shape| shape.elements() > 0) => {
+                    backend.call(function, written_out(operands), shapes)
                 }
                 _ => self.call(*to_apply, written_out(operands))?,
             },
@@ -253,100 +260,6 @@ impl<'p> Machine<'p> {
             }
         };
         Ok(Operand::whole(value))
-    }
-
-    /// An elementwise operation of two operands. `by_reciprocal` divides floats up to f32 by multiplying with the divisor's
-    /// reciprocal: XLA:CPU takes bf16 through f32, where the reciprocal stays, but f16 as it is.
-    fn binary(&self, binary: Binary, left: Value, right: Operand, by_reciprocal: bool) -> Value {
-        let (dtype, mut values) = match left {
-            Value::Float(dtype, values) => (dtype, values.into_vec()),
-            Value::Double(a) => {
-                let right = right.into_whole(a.len());
-                return Value::double(vector::binary_f64(binary, &a, right.f64s(), &self.unit));
-            }
-            Value::Integer(..) | Value::Pred(_) => {
-                let right = right.into_whole(left.len());
-                return integer::binary(binary, &left, &right);
-            }
-            Value::Tuple(_) => unreachable!("shape checking gives arrays to elementwise operations"),
-        };
-        if by_reciprocal {
-            let mut reciprocals = vec![1.0; right.elements().len()];
-            let divisors = Side::whole(right.elements().f32s());
-            vector::binary(Binary::Divide, DType::F32, &mut reciprocals, divisors, &self.unit);
-            if dtype == DType::F16 {
-                vector::round_to(DType::F16, &mut reciprocals);
-            }
-            let right = right.map(|_| Value::float(DType::F32, reciprocals));
-            vector::binary(Binary::Multiply, dtype, &mut values, right.side(), &self.unit);
-        } else {
-            vector::binary(binary, dtype, &mut values, right.side(), &self.unit);
-        }
-        Value::float(dtype, values)
-    }
-
-    /// `compare` of `count` elements.
-    fn compare(&self, direction: Compare, order: CompareOrder, operands: &[Operand], count: usize) -> Value {
-        let [left, right] = [&operands[0], &operands[1]];
-        let whole = || [left, right].map(|operand| operand.clone().into_whole(count));
-        Value::pred(match left.elements() {
-            Value::Float(..) => vector::compare(direction, order, count, left.side(), right.side(), &self.unit),
-            Value::Double(_) => {
-                let [left, right] = whole();
-                vector::compare_f64(direction, order, left.f64s(), right.f64s(), &self.unit)
-            }
-            Value::Integer(..) | Value::Pred(_) => {
-                let [left, right] = whole();
-                return integer::compare(direction, &left, &right);
-            }
-            Value::Tuple(_) => unreachable!("shape checking gives arrays to compare"),
-        })
-    }
-
-    /// An elementwise operation of one operand, of which an accuracy may be asked.
-    pub fn unary(&self, unary: Unary, accuracy: Option<ResultAccuracy>, operand: Value) -> Value {
-        match operand {
-            Value::Float(_, values) if unary == Unary::IsFinite => {
-                Value::pred(values.iter().map(|v| v.is_finite()).collect())
-            }
-            Value::Double(values) if unary == Unary::IsFinite => {
-                Value::pred(values.iter().map(|v| v.is_finite()).collect())
-            }
-            Value::Float(dtype, values) => {
-                let mut values = values.into_vec();
-                vector::unary(unary, dtype, &mut values, &self.unit.for_accuracy(unary, accuracy));
-                Value::float(dtype, values)
-            }
-            Value::Double(values) => {
-                let mut values = values.into_vec();
-                vector::unary_f64(unary, &mut values, &self.unit);
-                Value::double(values)
-            }
-            Value::Integer(..) | Value::Pred(_) => integer::unary(unary, &operand),
-            Value::Tuple(_) => unreachable!("shape checking gives arrays to elementwise operations"),
-        }
-    }
-
-    /// min(max(low, value), high), as HLO defines clamp.
-    pub fn clamp(&self, operands: &[Value]) -> Value {
-        match &operands[1] {
-            Value::Float(dtype, values) => {
-                let mut clamped = Side::whole(operands[0].f32s()).write_out(values.len());
-                vector::binary(Binary::Maximum, *dtype, &mut clamped, Side::whole(values), &self.unit);
-                vector::binary(Binary::Minimum, *dtype, &mut clamped, Side::whole(operands[2].f32s()), &self.unit);
-                Value::float(*dtype, clamped)
-            }
-            Value::Double(values) => {
-                let edge = |v: &Value, i: usize| v.f64s()[if v.f64s().len() == 1 { 0 } else { i }];
-                let clamped = values.iter().enumerate().map(|(i, v)| match v.is_nan() {
-                    true => *v,
-                    false => v.max(edge(&operands[0], i)).min(edge(&operands[2], i)),
-                });
-                Value::double(clamped.collect())
-            }
-            value @ (Value::Integer(..) | Value::Pred(_)) => integer::clamp(&operands[0], value, &operands[2]),
-            Value::Tuple(_) => unreachable!("shape checking gives arrays to clamp"),
-        }
     }
 
     fn dot(
@@ -378,7 +291,7 @@ impl<'p> Machine<'p> {
             _ => [lhs, rhs],
         };
         if let (Value::Double(a), Value::Double(b)) = (&lhs, &rhs) {
-            return Ok(Value::double(dot_order::in_f64(a, b, &plan)));
+            return Ok(Value::double(multiply_reduce::in_f64(a, b, &plan)));
         }
         if let (Value::Integer(_, a), Value::Integer(_, b)) = (&lhs, &rhs) {
             return Ok(Value::integer(dtype, integer::dots(dtype, a, b, &plan)));
@@ -387,7 +300,7 @@ impl<'p> Machine<'p> {
             return Err(refuse(instruction, "a dot of narrower floats gives no f64"));
         }
         let matrix = self.mode.matrix_unit_for(instruction.tiling.as_deref());
-        let sum = DotSum::new(self.mode, instruction, dtypes, &plan);
+        let sum = self.mode.dot_kernel(instruction, dtypes, &plan);
         let mut out = vec![0.0; plan.batch * m * n];
         for at in 0..plan.batch {
             let a = &lhs.f32s()[at * m * k..(at + 1) * m * k];

@@ -1,18 +1,17 @@
-//! Functions of constants, which a compiler has computed ([`crate::xla_cpu::find_folded_functions`]).
+//! Functions of constants, which a compiler has computed ([`super::backend::Code::Folded`]).
 
 use crate::ir::Unary;
 use crate::tensor::DType;
-use crate::xla_cpu::FoldedFunction;
 
+use super::backend::FoldedFunction;
 use super::value::Value;
 use super::vector;
 
 /// An elementwise operation of one operand, which `own` computes but for the columns that a compiler has computed.
-pub fn unary(unary: Unary, operand: Value, folded: Option<FoldedFunction>, own: impl Fn(Value) -> Value) -> Value {
-    let (arguments, FoldedFunction { columns, nearest }) = match (&operand, folded) {
-        (Value::Float(DType::F32, arguments), Some(folded)) => (arguments.clone(), folded),
-        _ => return own(operand),
-    };
+pub fn unary(unary: Unary, operand: Value, folded: FoldedFunction, own: impl Fn(Value) -> Value) -> Value {
+    let FoldedFunction { columns, nearest } = folded;
+    let Value::Float(DType::F32, arguments) = &operand else { return own(operand) };
+    let arguments = arguments.clone();
     let (dtype, mut results) = match own(operand) {
         Value::Float(dtype, results) => (dtype, results.into_vec()),
         other => return other,

@@ -44,6 +44,7 @@ pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
         (Value::Integer(from, values), to) => of_integers(values.iter().copied(), from, to),
         (Value::Pred(values), DType::Pred) => Value::Pred(values),
         (Value::Pred(values), to) => of_integers(values.iter().map(|v| i64::from(*v)), DType::U8, to),
+        (Value::Products(products), to) => convert(Value::double(products.in_f64()), to, flush),
         (tuple @ Value::Tuple(_), _) => tuple,
     }
 }
@@ -119,7 +120,7 @@ pub(super) fn bitcast(value: Value, to: DType) -> Value {
         Value::Double(values) => values.iter().map(|v| v.to_bits()).collect(),
         Value::Integer(_, values) => values.iter().map(|v| *v as u64).collect(),
         Value::Pred(values) => values.iter().map(|v| u64::from(*v)).collect(),
-        Value::Tuple(_) => unreachable!("shape checking gives arrays to bitcast-convert"),
+        Value::Products(_) | Value::Tuple(_) => unreachable!("shape checking gives arrays to bitcast-convert"),
     };
     let codes = codes.into_iter();
     match (to, to.format()) {
@@ -148,6 +149,7 @@ pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: 
             Value::float(dtype, values.iter().map(|v| by_code(format, f64::from(*v)) as f32).collect())
         }
         Value::Double(values) => Value::double(values.iter().map(|v| by_code(&F64, *v)).collect()),
+        Value::Products(products) => Value::Products(products.map(|product| by_code(&F64, product))),
         Value::Integer(..) | Value::Pred(_) | Value::Tuple(_) => {
             unreachable!("shape checking gives floats to reduce-precision")
         }
@@ -160,7 +162,9 @@ pub(super) fn unary(unary: Unary, value: &Value) -> Value {
         // Of predicates there is no other operation.
         Value::Pred(values) => return Value::pred(values.iter().map(|v| !v).collect()),
         Value::Integer(dtype, values) => (*dtype, values),
-        Value::Float(..) | Value::Double(_) | Value::Tuple(_) => unreachable!("floats have operations of their own"),
+        Value::Float(..) | Value::Double(_) | Value::Products(_) | Value::Tuple(_) => {
+            unreachable!("floats have operations of their own")
+        }
     };
     let apply = |v: i64| match unary {
         Unary::Abs if dtype.is_signed() => v.wrapping_abs(),
@@ -331,13 +335,13 @@ pub(super) fn select(predicate: &Value, on_true: Value, on_false: Value) -> Valu
         });
         picked
     }
-    let widened = |numbers: &[f32]| numbers.iter().copied().map(f64::from).collect::<Vec<f64>>();
+    let of_lists = |lists: &[&[f64]]| pick(flags, Elements::from(lists[0].to_vec()), lists[1]);
+    if let Some(products) = Value::joint_products(&[&on_true, &on_false], of_lists) {
+        return products;
+    }
     match (on_true, on_false) {
         (Value::Float(dtype, a), Value::Float(_, b)) => Value::float(dtype, pick(flags, a, &b)),
         (Value::Double(a), Value::Double(b)) => Value::double(pick(flags, a, &b)),
-        // One of both is a product of f32 that is not rounded yet.
-        (Value::Double(a), Value::Float(_, b)) => Value::double(pick(flags, a, &widened(&b))),
-        (Value::Float(_, a), Value::Double(b)) => Value::double(pick(flags, Elements::from(widened(&a)), &b)),
         (Value::Integer(dtype, a), Value::Integer(_, b)) => Value::integer(dtype, pick(flags, a, &b)),
         (Value::Pred(a), Value::Pred(b)) => Value::pred(pick(flags, a, &b)),
         (a, b) => unreachable!("shape checking gives operands of one type, not {a:?} and {b:?}"),

@@ -18,8 +18,9 @@ use super::eval_error::{EvalError, refuse};
 use super::evaluate::Machine;
 use super::in_f64::in_f64;
 use super::mode::Mode;
+use super::operand::Operand;
 use super::prepared::Prepared;
-use super::value::{Operand, Value};
+use super::value::Value;
 use super::walk::{Place, Step, Walk};
 
 /// Runs that are held at a time, for each thread.
@@ -156,8 +157,8 @@ fn errors_of(
         let exact = &computation.instructions[place.instruction];
         let shapes: Vec<&Shape> = exact.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
         let operands: Vec<Operand> = operands.into_iter().map(|operand| operand.map(|value| widen(&value))).collect();
-        let habits = &wide.frames()[place.computation + shift].habits[place.instruction];
-        let exact = wide.instruction(exact, habits, operands, &shapes)?.into_whole(exact.shape.elements());
+        let kernel = &wide.frames()[place.computation + shift].kernels[place.instruction];
+        let exact = wide.instruction(exact, kernel, operands, &shapes)?.into_whole(exact.shape.elements());
         let parts = differences(got, exact);
         let largest = parts.iter().flatten().fold(0.0, |most: f64, error| most.max(error.abs()));
         if parts.iter().flatten().any(|error| *error != 0.0) {
@@ -182,6 +183,7 @@ fn errs(op: &Op) -> bool {
 fn widen(value: &Value) -> Value {
     match value {
         Value::Float(_, values) => Value::double(values.iter().map(|v| f64::from(*v)).collect()),
+        Value::Products(products) => Value::double(products.in_f64()),
         Value::Tuple(parts) => Value::Tuple(parts.iter().map(widen).collect()),
         other => other.clone(),
     }

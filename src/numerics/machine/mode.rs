@@ -4,11 +4,12 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
-use crate::ir::Tiling;
+use crate::ir::{DotPlan, Instruction, Tiling};
 use crate::name::hint;
 use crate::rewrite::{POLICIES, Policy, find_policy};
 use crate::tensor::DType;
 
+use super::backend::{Backend, DotKernel};
 use super::chip::{CHIPS, Chip, find_chip};
 use super::mxu::{Passes, Unit};
 use super::refinement::{Choices, REFINEMENTS};
@@ -205,14 +206,13 @@ impl Mode {
 
     /// The vector unit as this mode has it.
     pub fn vector_unit(&self) -> VectorUnit {
-        let Chip { flush, divide, zero_tie, eup, contracts, .. } = *self.chip;
+        let Chip { flush, divide, zero_tie, eup, .. } = *self.chip;
         VectorUnit {
             flush,
             divide,
             zero_tie,
             eup,
             implementation: Implementation::Default,
-            contracts,
             error: self.choices.exp,
             estimate: self.choices.rsqrt,
         }
@@ -224,6 +224,21 @@ impl Mode {
         Unit { k_block, ..self.matrix_unit() }
     }
 
+    /// The backend, where the mode leaves the sums of dots as it compiles them.
+    pub(super) fn backend_of_dots(&self) -> Option<&'static dyn Backend> {
+        self.chip.backend.filter(|_| self.choices.acc == self.chip.accumulation)
+    }
+
+    /// The order in which a library or a backend's code sums the products of a dot; `None` where the unit does.
+    pub(super) fn dot_kernel(
+        &self,
+        instruction: &Instruction,
+        dtypes: [Option<DType>; 2],
+        plan: &DotPlan,
+    ) -> Option<Box<dyn DotKernel>> {
+        self.backend_of_dots()?.dot(instruction, dtypes, plan)
+    }
+
     /// The matrix unit as this mode has it.
     pub fn matrix_unit(&self) -> Unit {
         let chip = self.chip;
@@ -233,7 +248,7 @@ impl Mode {
             accumulation: self.choices.acc,
             split: self.choices.split,
             flush: chip.flush && !chip.matrix_unit,
-            fused: chip.contracts && !chip.matrix_unit,
+            fused: chip.plans_code() && !chip.matrix_unit,
             k_block: None,
         }
     }

@@ -4,7 +4,8 @@
 use std::convert::Infallible;
 use std::ops::Range;
 
-use crate::ir::Binary;
+use crate::deadline::Pace;
+use crate::ir::{Binary, DotPlan};
 use crate::tensor::DType;
 
 use super::vector::{self, Side, StepRounding, SumOrder, VectorUnit, Weighted};
@@ -71,6 +72,22 @@ fn of_rows(row: &[f32], matrix: &[f32], n: usize, order: SumOrder, unit: &Vector
         vector::sums(&products, rows.len(), k, order, StepRounding::F32, unit)
     };
     vector::over_rows(n.div_ceil(at_once), at_once * k, tile).concat()
+}
+
+/// The dots of f64 that a plan makes of two arrays, each one chain.
+pub fn in_f64(lhs: &[f64], rhs: &[f64], plan: &DotPlan) -> Vec<f64> {
+    let (m, k, n) = (plan.m, plan.k, plan.n);
+    let mut out = vec![0.0; plan.batch * m * n];
+    // Row by row of the right operand, so that neighbours are read one after the other.
+    let mut pace = Pace::default();
+    for (row, sums) in out.chunks_mut(n.max(1)).enumerate() {
+        let rhs = &rhs[row / m * k * n..(row / m + 1) * k * n];
+        for (a, b) in lhs[row * k..(row + 1) * k].iter().zip(rhs.chunks(n.max(1))) {
+            pace.spend(n);
+            sums.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
+        }
+    }
+    out
 }
 
 #[cfg(test)]

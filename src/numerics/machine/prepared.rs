@@ -1,18 +1,15 @@
 //! Programs made ready to run: what depends neither on the mode nor on the arguments is worked out once.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Instant;
 
-use crate::analysis::{Reducer, Regions, World, array_bytes, check_memory, find_producers};
+use crate::analysis::{Regions, World, array_bytes, check_memory, find_producers};
 use crate::budget::{self, TooLarge};
 use crate::deadline;
-use crate::ir::{Binary, Computation, ComputationId, Double, Fusion, Instruction, Op, Program, Shape, ValueId};
+use crate::ir::{Computation, ComputationId, Double, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
-use crate::xla_cpu::{
-    Contractions, FoldedColumns, FoldedFunction, Inner, SumLoop, find_contractions, find_folded_columns,
-    find_folded_functions, find_inner_products, find_kept_wide, find_sum_loops, with_code,
-};
 
+use super::backend::{Backend, Kernel, default_plan};
 use super::divisor::divides_by_one_number;
 use super::eval_error::EvalError;
 use super::evaluate::Machine;
@@ -24,13 +21,11 @@ use super::value::Value;
 pub struct Prepared<'p> {
     pub(super) program: &'p Program,
     pub(super) regions: Regions,
-    /// One a computation, for machines that plan code and for those that do not, worked out when it is first asked for.
+    /// One a computation, for the chip with a backend and for those without, worked out when it is first asked for.
     planned: OnceLock<Vec<Frame>>,
     unplanned: OnceLock<Vec<Frame>>,
     /// Whether the program fits in memory, worked out when it is first run.
     room: OnceLock<Result<(), TooLarge>>,
-    /// Whether the program itself says that a product is added before it is rounded ([`Fusion::Joined`]), on any machine.
-    pub(super) joins: bool,
     /// Computations of scalars, to be interpreted element by element; `None` for those that take arrays.
     templates: Vec<Option<Result<Template<'p>, EvalError>>>,
 }
@@ -41,105 +36,26 @@ pub(super) struct Frame {
     pub uses: Vec<usize>,
     /// The values of constants.
     pub constants: Vec<Option<Value>>,
-    /// The habits of compilers at each instruction.
-    pub habits: Vec<Habits>,
+    /// The plan of each instruction.
+    pub kernels: Vec<Kernel>,
     /// For each reduction what is computed for it alone.
     pub producers: Vec<Vec<ValueId>>,
     /// Whether an instruction is such a producer.
     pub is_producer: Vec<bool>,
 }
 
-/// Patterns that a compiler finds at an instruction and computes in a shorter way.
-#[derive(Clone)]
-pub(super) struct Habits {
-    /// Whether it is a division by a broadcast or a constant, before a compiler had its way.
-    pub by_one_number: bool,
-    /// A product that is added before it is rounded.
-    pub contracted: bool,
-    /// The operands that are such products for others, and rounded here ([`Contractions::holds`]).
-    pub takes_rounded: u64,
-    /// Of a sum of two such products, whether each element has the left one added before it is rounded, and not the right one.
-    pub left_first: Option<Arc<[bool]>>,
-    /// Its role in a term whose products join a sum one after the other.
-    pub inner: Option<Inner>,
-    /// The columns in which such a product is rounded nevertheless.
-    pub folded: Option<FoldedColumns>,
-    /// The columns in which a compiler has computed a function.
-    pub folded_function: Option<FoldedFunction>,
-    /// In what order it adds up, if it is a sum.
-    pub sum_loop: SumLoop,
-    /// A rounding to bf16 that a library leaves out.
-    pub kept_wide: bool,
-}
-
-impl Habits {
-    /// The columns in which a compiler has computed a function, if it contracts.
-    pub fn constants(&self, contracts: bool) -> Option<FoldedFunction> {
-        self.folded_function.filter(|_| contracts)
-    }
-
-    /// Whether no matter which operand is which.
-    pub fn is_plain(&self) -> bool {
-        !self.contracted && self.left_first.is_none()
-    }
-
-    /// For each element, whether the left one of two products is added as it is.
-    pub fn first(&self) -> Option<&[bool]> {
-        self.left_first.as_deref()
-    }
-}
-
 impl Frame {
-    /// The frame of any machine: no code is planned.
-    fn unplanned(computation: &Computation) -> Frame {
-        let habits = |instruction| Habits {
-            by_one_number: divides_by_one_number(computation, instruction),
-            contracted: false,
-            takes_rounded: 0,
-            left_first: None,
-            inner: None,
-            folded: None,
-            folded_function: None,
-            sum_loop: SumLoop::Chain,
-            kept_wide: false,
-        };
-        let habits = computation.instructions.iter().map(habits).collect();
+    /// The frame of a machine with this backend.
+    fn new(computation: &Computation, backend: Option<&dyn Backend>, regions: &Regions) -> Frame {
         let uses = uses(computation);
-        let producers = find_producers(computation, &uses, |_| true);
-        Frame::of(computation, uses, habits, producers)
-    }
-
-    /// The frame of a compiler that makes code.
-    fn planned(computation: &Computation, regions: &Regions) -> Frame {
-        let uses = uses(computation);
-        let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
-        // Arrays without elements have no code.
-        let coded = with_code(computation);
-        let computation = &*coded;
-        let contractions = find_contractions(computation, &uses, sums);
-        let inner = find_inner_products(computation, (&contractions, &uses), sums);
-        let Contractions { products, rounded, left_first } = contractions;
-        let folded = find_folded_columns(computation, &products);
-        let folded_functions = find_folded_functions(computation);
-        let sum_loops = find_sum_loops(computation, (&products, &inner, &uses), sums);
-        let kept_wide = find_kept_wide(computation, &uses, sums);
-        let habits = |(id, i): (usize, &Instruction)| Habits {
-            by_one_number: divides_by_one_number(computation, i),
-            contracted: products[id],
-            takes_rounded: rounded.get(&id).copied().unwrap_or_default(),
-            left_first: left_first.get(&id).cloned(),
-            inner: inner[id],
-            folded: folded[id],
-            folded_function: folded_functions[id],
-            sum_loop: sum_loops[id],
-            kept_wide: kept_wide[id],
+        let mut kernels = match backend {
+            Some(backend) => backend.plan(computation, &uses, regions),
+            None => default_plan(computation, &uses),
         };
-        let habits = computation.instructions.iter().enumerate().map(habits).collect();
-        let producers = find_producers(computation, &uses, |id| !products[id] && inner[id].is_none());
-        Frame::of(computation, uses, habits, producers)
-    }
-
-    fn of(computation: &Computation, uses: Vec<usize>, habits: Vec<Habits>, producers: Vec<Vec<ValueId>>) -> Frame {
+        for (kernel, instruction) in kernels.iter_mut().zip(&computation.instructions) {
+            kernel.by_one_number = divides_by_one_number(computation, instruction);
+        }
+        let producers = find_producers(computation, &uses, |id| !kernels[id].code.is_in_flight());
         let mut is_producer = vec![false; computation.instructions.len()];
         producers.iter().flatten().for_each(|id| is_producer[*id] = true);
         let constant = |op: &Op| match op {
@@ -147,7 +63,7 @@ impl Frame {
             _ => None,
         };
         let constants = computation.instructions.iter().map(|i| constant(&i.op)).collect();
-        Frame { constants, habits, uses, producers, is_producer }
+        Frame { constants, kernels, uses, producers, is_producer }
     }
 }
 
@@ -197,7 +113,6 @@ impl<'p> Prepared<'p> {
             planned: OnceLock::new(),
             unplanned: OnceLock::new(),
             room: OnceLock::new(),
-            joins: program.computations.iter().flat_map(|c| &c.instructions).any(|i| i.fusion == Some(Fusion::Joined)),
             regions,
             templates: (0..program.computations.len()).map(template).collect(),
         }
@@ -300,13 +215,11 @@ impl<'p> Prepared<'p> {
         Ok(Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit() })
     }
 
-    /// The frame of each computation, where a compiler makes code or where no code is planned.
-    pub(super) fn frames(&self, has_code: bool) -> &[Frame] {
-        let computations = self.program.computations.iter();
-        match has_code {
-            true => self.planned.get_or_init(|| computations.map(|c| Frame::planned(c, &self.regions)).collect()),
-            false => self.unplanned.get_or_init(|| computations.map(Frame::unplanned).collect()),
-        }
+    /// The frame of each computation, for a chip with this backend or with none.
+    pub(super) fn frames(&self, backend: Option<&dyn Backend>) -> &[Frame] {
+        let frames = if backend.is_some() { &self.planned } else { &self.unplanned };
+        let frame = |computation| Frame::new(computation, backend, &self.regions);
+        frames.get_or_init(|| self.program.computations.iter().map(frame).collect())
     }
 
     /// A region to be interpreted element by element.
@@ -324,14 +237,13 @@ mod tests {
     use crate::ir::{Builder, Unary};
     use crate::tensor::{DType, Data};
 
-    /// Only XLA:CPU's own machines have code, and programs that join products to sums themselves.
+    /// Only machines with a backend have code.
     #[test]
     fn no_code_is_planned_for_a_tpu() {
         let mut builder = Builder::new("fused");
         let x = builder.parameter("x", DType::F32, &[2]).unwrap();
         let y = builder.unary(Unary::Negate, x).unwrap();
-        let mut program = builder.finish(&[("y", y)]).unwrap();
-        let entry = program.entry;
+        let program = builder.finish(&[("y", y)]).unwrap();
         let planned = |program: &Program, mode: &str| {
             let prepared = Prepared::new(program);
             let arguments = prepared.bind(&[Tensor::new(&[2], Data::F32(vec![1.0, 2.0]))]).unwrap();
@@ -346,7 +258,5 @@ mod tests {
         ] {
             assert_eq!(planned(&program, mode), has_code, "{mode}");
         }
-        program.computations[entry].instructions[y].fusion = Some(Fusion::Joined);
-        assert!(planned(&program, "v5e/default/off"));
     }
 }

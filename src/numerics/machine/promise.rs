@@ -3,13 +3,13 @@
 use crate::ir::{ComputationId, Fusion, ValueId};
 use crate::num::{F32, F64};
 use crate::tensor::DType;
-use crate::xla_cpu::{Contractions, SumLoop};
 
 use super::dot_unit::{DotSite, DotUnit};
 use super::mode::Mode;
 use super::mxu::{DotPromise, Intake, Passes};
 use super::prepared::Prepared;
 use super::sum::{SumPromise, SumSite};
+use super::sum_loop::SumLoop;
 use super::summation::{Summation, Terms};
 
 impl Mode {
@@ -56,22 +56,18 @@ impl Prepared<'_> {
         let instruction = &self.program.computations[computation].instructions[id];
         // Outside of fusions a compiler sees no loop around the sum, and rounds every product.
         let fused = instruction.fusion.filter(|f| f.is_compiled() || f.is_library() || *f == Fusion::Joined);
-        if fused.is_none() || mode.chip.library.is_none() && fused != Some(Fusion::Joined) {
+        if fused.is_none() || !mode.chip.plans_code() && fused != Some(Fusion::Joined) {
             return Summation::new(mode, SumLoop::Chain, site, Terms::Numbers).promise();
         }
         let machine = self.machine(mode).ok()?;
-        let habits = &machine.frames()[computation].habits;
-        let own = &habits[id];
-        let term = &habits[instruction.operands[0]];
-        let is_rounded = Contractions::holds(own.takes_rounded, 0);
-        let joins = machine.unit.contracts || fused == Some(Fusion::Joined);
-        let terms = match term.inner {
-            _ if is_rounded || !joins || site.dtype() != DType::F32 => Terms::Numbers,
-            Some(_) => Terms::Several,
-            None if term.contracted => Terms::Products,
-            None => Terms::Numbers,
+        let kernels = &machine.frames()[computation].kernels;
+        let term = &kernels[instruction.operands[0]].code;
+        let terms = match term {
+            _ if kernels[id].rounds(0) || site.dtype() != DType::F32 || !term.is_in_flight() => Terms::Numbers,
+            term if term.is_several() => Terms::Several,
+            _ => Terms::Products,
         };
-        Summation::new(mode, own.sum_loop, site, terms).promise()
+        Summation::new(mode, kernels[id].sum_loop, site, terms).promise()
     }
 }
 

@@ -7,14 +7,16 @@ use crate::ir::{ApproxTopK, ComputationId, Instruction, PartialReduce, Shape, ap
 use crate::tensor::DType;
 
 use super::arrange;
-use super::chip::Ties;
+use super::backend::Ties;
 use super::eval_error::{EvalError, refuse};
 use super::evaluate::Machine;
+use super::number::Scalar;
+use super::operand::Operand;
 use super::reduce::rounding_keeps;
 use super::refinement::Choices;
-use super::scalar::{Region, Scalar};
+use super::scalar::Region;
 use super::select;
-use super::value::{Operand, Value};
+use super::value::Value;
 use super::vector;
 
 type Result<T> = std::result::Result<T, EvalError>;
@@ -55,7 +57,7 @@ pub(super) fn sort(
     });
     let rows: Vec<Value> = whole.collect();
     let count = dims.iter().product::<usize>() / length;
-    let ties = if stable { Ties::InOrder } else { machine.mode.chip.ties };
+    let ties = if stable { Ties::InOrder } else { machine.mode.chip.ties() };
     let known = known_comparator(machine, to_apply, &rows, length);
     let orders = match known.and_then(|c| rows.get(c.key).map(|key| (c, key))) {
         Some((comparator, Value::Float(_, keys))) => {

@@ -4,17 +4,19 @@ use crate::analysis::{Cumulative, Reducer, cumulative};
 use crate::ir::{Binary, Computation, Instruction, ScatterDims, Shape, Window, movement};
 use crate::num::bf16_nearest;
 use crate::tensor::DType;
-use crate::xla_cpu::SumLoop;
 
 use super::blocks::{Scan, Tree};
 use super::eval_error::{EvalError, refuse};
 use super::evaluate::Machine;
-use super::scalar::{Region, Scalar};
+use super::number::Scalar;
+use super::operand::Operand;
+use super::scalar::Region;
 use super::sum::{SumSite, memory_order};
+use super::sum_loop::SumLoop;
 use super::summation::{Summation, Terms};
-use super::value::{Operand, Value};
+use super::value::Value;
 use super::vector::{self, StepRounding, SumOrder};
-use super::{arrange, inner_products, integer, select};
+use super::{arrange, integer, select};
 
 type Result<T> = std::result::Result<T, EvalError>;
 
@@ -51,11 +53,7 @@ pub(super) fn reduce(
     });
     // Reduced dims go last, so that each result's elements lie together.
     let permute = |value: &Value| arrange::permute(value, dims, &order);
-    let rows = whole.by_ref().take(count).map(|value| match value {
-        Value::Tuple(products) => Value::Tuple(products.iter().map(permute).collect()),
-        array => permute(&array),
-    });
-    let rows: Vec<Value> = rows.collect();
+    let rows: Vec<Value> = whole.by_ref().take(count).map(|value| permute(&value)).collect();
     let inits: Vec<Value> = whole.collect();
     let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
     let summation = |dtype: DType, terms: Terms| {
@@ -67,15 +65,9 @@ pub(super) fn reduce(
             let sums = summation(*dtype, Terms::Numbers).of_numbers(values, results, inits[0].f32s()[0]);
             Value::float(*dtype, sums)
         }
-        (Some(Reducer::Binary(Binary::Add)), [products @ Value::Double(_)])
-            if instruction.shape.dtype() == Some(DType::F32) && width > 0 =>
-        {
-            let summation = summation(DType::F32, Terms::Products);
-            Value::float(DType::F32, summation.of_products(products.f64s(), inits[0].f32s()[0]))
-        }
-        (Some(Reducer::Binary(Binary::Add)), [Value::Tuple(products)]) if width > 0 => {
-            let summation = summation(DType::F32, Terms::Several);
-            Value::float(DType::F32, inner_products::sums(products, &summation, inits[0].f32s()[0]))
+        (Some(Reducer::Binary(Binary::Add)), [Value::Products(products)]) if width > 0 => {
+            let terms = if products.single().is_some() { Terms::Products } else { Terms::Several };
+            Value::float(DType::F32, summation(DType::F32, terms).of_flight(products, inits[0].f32s()[0]))
         }
         (Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))), [Value::Float(dtype, values)]) => {
             let init = inits[0].f32s()[0];
@@ -178,7 +170,7 @@ pub(super) fn rounding_keeps(region: &Computation, values: &[&Value]) -> bool {
         |shape: &Shape| !matches!(shape.dtype(), Some(d) if d.is_float() && d != DType::BF16 && d != DType::F32);
     let kept = |value: &&Value| match value {
         Value::Float(_, values) => values.iter().all(|v| v.is_nan() || bf16_nearest(*v) == *v),
-        Value::Double(_) => false,
+        Value::Double(_) | Value::Products(_) => false,
         _ => true,
     };
     region.instructions.iter().all(|i| narrow(&i.shape)) && values.iter().all(kept)

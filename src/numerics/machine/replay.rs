@@ -5,8 +5,9 @@ use crate::tensor::Tensor;
 
 use super::eval_error::{EvalError, refuse};
 use super::mode::Mode;
+use super::operand::Operand;
 use super::prepared::{Bound, Prepared};
-use super::value::{Operand, Value};
+use super::value::Value;
 
 /// All values of a program's entry, for copies that may read one value or another: what does not change is not computed
 /// again, and what no result depends on not before one does. The same bits as [`Prepared::evaluate`] of the program in which
@@ -73,7 +74,7 @@ impl<'p> Replay<'p> {
                 let operands =
                     instruction.operands.iter().filter_map(|operand| self.values[*operand].clone()).collect();
                 let shapes: Vec<_> = instruction.operands.iter().map(|o| &entry.instructions[*o].shape).collect();
-                machine.instruction(instruction, &frame.habits[id], operands, &shapes)?
+                machine.instruction(instruction, &frame.kernels[id], operands, &shapes)?
             };
             let same = self.values[id].as_ref().is_some_and(|before| before.has_bits_of(&value));
             has_changed[id] = !same;

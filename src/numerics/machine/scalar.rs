@@ -7,17 +7,9 @@ use crate::tensor::DType;
 use super::eval_error::{EvalError, refuse};
 use super::evaluate::Machine;
 use super::integer;
+use super::number::Scalar;
 use super::value::Value;
 use super::vector::{self, Side};
-
-/// One element.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Scalar {
-    Float(f32),
-    Double(f64),
-    Integer(i64),
-    Pred(bool),
-}
 
 /// A region made ready: every value has a slot, calls are unfolded, constants are in place.
 pub(super) struct Template<'p> {

@@ -1,11 +1,10 @@
-//! Sums in loops that LLVM has vectorized, and those that a library takes for dots ([`crate::xla_cpu::SumLoop`]): several
+//! Sums in loops that LLVM has vectorized, and those that a library takes for dots ([`SumLoop`]): several
 //! elements side by side.
 
 use crate::num::flush_f32;
-use crate::xla_cpu::{Columns, Rows, SumLoop};
 
-use super::contract::{self, Addend, Counted, NOTHING};
-use super::dot_order::DotOrder;
+use super::addend::{self, Addend, Counted, NOTHING};
+use super::sum_loop::{Columns, DotLoop, Rows, SumLoop};
 
 /// Sums of a vectorized loop: their order, and whether subnormals are flushed.
 pub struct SideBySide {
@@ -19,7 +18,7 @@ impl SideBySide {
         let chain = match sum_loop {
             SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => true,
             SumLoop::Rows(_) | SumLoop::Columns(_) => false,
-            SumLoop::Dot(dot) => DotOrder::of_sum(&dot).plan_of_all().is_none(),
+            SumLoop::Dot(dot) => dot.lanes_and_depth.is_none(),
         };
         (!chain).then_some(SideBySide { sum_loop, flush })
     }
@@ -33,12 +32,12 @@ impl SideBySide {
                 let of_rows = |terms: &[T]| terms.chunks(columns.extent).fold(self.flushed(init), row);
                 terms.chunks(width).map(of_rows).collect()
             }
-            SumLoop::Dot(dot) => match DotOrder::of_sum(&dot).plan_of_all() {
+            SumLoop::Dot(DotLoop { lanes_and_depth, .. }) => match lanes_and_depth {
                 Some(plan) => terms.chunks(width).map(|terms| self.dot(plan, terms, init)).collect(),
-                None => contract::row_sums(terms, width, init, self.flush),
+                None => addend::row_sums(terms, width, init, self.flush),
             },
             SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => {
-                contract::row_sums(terms, width, init, self.flush)
+                addend::row_sums(terms, width, init, self.flush)
             }
         }
     }
@@ -164,7 +163,8 @@ impl SideBySide {
 mod tests {
     use super::SideBySide;
     use crate::machine::probe::{hash, numbers};
-    use crate::xla_cpu::{Columns, Rows, Step, SumLoop};
+    use crate::machine::{Columns, Rows, SumLoop};
+    use crate::xla_cpu::Step;
 
     fn rows(lanes: usize, columns: usize, rounds_products: bool) -> SumLoop {
         SumLoop::Rows(Rows { lanes, alone: 0, columns, extent: 1 << 20, rounds_products })

@@ -7,7 +7,6 @@ use crate::num::{F64, Format};
 use crate::tensor::DType;
 
 use super::blocks::Tree;
-use super::chip::Library;
 use super::mode::Mode;
 use super::vector::{self, StepRounding, SumOrder, VectorUnit, Weighted};
 
@@ -115,14 +114,9 @@ impl RowSum {
     /// The sum at `site` in `mode`.
     pub fn new(mode: &Mode, site: &SumSite) -> RowSum {
         let SumSite { dtype, ref extents, from_zero, .. } = *site;
-        let library = mode.chip.library.filter(|_| matches!(site.fusion, Some(Fusion::Custom { .. })));
-        let order = match library {
-            // Of other types nothing is known: they are summed as elsewhere.
-            Some(Library::Ynnpack) if dtype == DType::F32 && mode.choices.reduce == mode.chip.sum => {
-                SumOrder::Ynn { lanes: if site.last { 16 } else { 1 } }
-            }
-            _ => mode.choices.reduce,
-        };
+        let backend = mode.chip.backend.filter(|_| mode.choices.reduce == mode.chip.sum);
+        let order = backend.and_then(|backend| backend.sum_order(site.fusion, dtype, site.last));
+        let order = order.unwrap_or(mode.choices.reduce);
         let one_dim = extents.iter().filter(|extent| **extent > 1).count() < 2;
         let own = dtype != DType::F64 && one_dim && from_zero;
         RowSum {

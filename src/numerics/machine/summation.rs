@@ -4,12 +4,13 @@
 use crate::ir::{Fusion, Instruction, Window, WindowDim};
 use crate::num::F32;
 use crate::tensor::DType;
-use crate::xla_cpu::{Beside, SumLoop};
 
-use super::contract::{self, Addend};
+use super::addend::{self, Addend};
 use super::mode::Mode;
+use super::products::Products;
 use super::side_by_side::SideBySide;
 use super::sum::{RowSum, SumPromise, SumSite};
+use super::sum_loop::{Beside, SumLoop};
 
 /// The terms of a sum of floats up to f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +51,7 @@ pub enum Way {
 
 /// Whether the mode leaves sums as XLA:CPU compiles them.
 pub fn sums_as_compiled(mode: &Mode) -> bool {
-    mode.chip.library.is_some() && mode.choices.reduce == mode.chip.sum
+    mode.chip.plans_code() && mode.choices.reduce == mode.chip.sum
 }
 
 /// The order of a sum in a loop that LLVM has vectorized; `None` for any other sum.
@@ -118,12 +119,24 @@ impl Summation {
         }
     }
 
+    /// The f32 sums of rows of products in flight, none of them empty.
+    pub fn of_flight(&self, products: &Products, init: f32) -> Vec<f32> {
+        match products.single() {
+            Some(products) => self.of_products(products, init),
+            None => {
+                let (all, count) = products.by_element();
+                let terms: Vec<&[f64]> = all.chunks(count.max(1)).collect();
+                self.of_products(&terms, init)
+            }
+        }
+    }
+
     /// The f32 sums of rows of products, none of them empty.
     pub fn of_products<T: Addend>(&self, products: &[T], init: f32) -> Vec<f32> {
-        let chain = || contract::row_sums(products, self.width, init, self.flush);
+        let chain = || addend::row_sums(products, self.width, init, self.flush);
         match &self.way {
             Way::SideBySide(sum) => sum.sums(products, self.width, init, true),
-            Way::ChainOfTwo => contract::row_sums_of_two(products, self.width, self.flush),
+            Way::ChainOfTwo => addend::row_sums_of_two(products, self.width, self.flush),
             Way::ChainOfRounded(beside, sum) => {
                 let rounded: Vec<f32> = products.iter().map(|term| term.rounded(self.flush)).collect();
                 beside.choose(sum.of_rows(&rounded, rounded.len() / self.width, init), chain())
@@ -158,8 +171,8 @@ impl Summation {
 mod tests {
     use super::{Summation, Terms};
     use crate::machine::SumSite;
+    use crate::machine::{Beside, SumLoop};
     use crate::tensor::DType;
-    use crate::xla_cpu::{Beside, SumLoop};
 
     /// Counted by hand: the most additions that a term meets, and the inits.
     #[test]

@@ -12,10 +12,11 @@ use super::elements::Elements;
 use super::eval_error::{EvalError, refuse};
 use super::evaluate::Machine;
 use super::integer::conversion_steps;
+use super::operand::Operand;
 use super::prepared::Frame;
 use super::sum::{RowSum, SumSite, memory_order};
 use super::summation::{Summation, Terms, Way};
-use super::value::{Operand, Value};
+use super::value::Value;
 use super::vector::{self, Weighted};
 use super::weighted::{self, Product};
 
@@ -72,7 +73,7 @@ pub fn reduce(
     let how = match machine.prepared.regions.reducer(*to_apply) {
         Some(Reducer::Binary(Binary::Add)) => {
             let site = SumSite::over(dims, &reduced, dtype, init == 0.0, reduction.fusion);
-            let sum_loop = frame.habits[id].sum_loop;
+            let sum_loop = frame.kernels[id].sum_loop;
             match Summation::new(machine.mode, sum_loop, &site, Terms::Numbers).into_way() {
                 Way::Unit(sum) => Reduction::Sum(sum),
                 _ => return Ok(None),
@@ -174,9 +175,8 @@ impl Site<'_> {
     fn weighted(&self, sum: &RowSum, init: f32) -> Option<Vec<f32>> {
         let Layout { reduced, inner, .. } = self.layout;
         // A library or a contraction leaves roundings out.
-        let unit = &self.machine.unit;
         let rounds_once = conversion_steps(DType::F32, DType::BF16).eq([DType::BF16]);
-        if self.machine.mode.chip.library.is_some() || unit.contracts || !rounds_once {
+        if self.machine.mode.chip.plans_code() || !rounds_once {
             return None;
         }
         let Product { operands, rounded, keeps_nan } = weighted::find(self.instructions, self.producers, self.array)?;
@@ -248,7 +248,7 @@ impl Site<'_> {
             let shapes: Vec<Shape> =
                 instruction.operands.iter().map(|operand| self.shape(*operand, range.len())).collect();
             let shapes: Vec<&Shape> = shapes.iter().collect();
-            computed[at] = Some(self.machine.instruction(instruction, &self.frame.habits[*id], operands?, &shapes)?);
+            computed[at] = Some(self.machine.instruction(instruction, &self.frame.kernels[*id], operands?, &shapes)?);
         }
         match self.operand(self.array, &mut computed, &range)?.into_whole(range.len()) {
             Value::Float(_, elements) => Ok(elements),

@@ -6,8 +6,9 @@ use crate::ir::Shape;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::elements::Elements;
-use super::scalar::Scalar;
-use super::vector::{Side, in_chunks, in_rows};
+use super::number::Scalar;
+use super::products::Products;
+use super::vector::{in_chunks, in_rows};
 
 /// The f32 with a bf16's code in its top half.
 #[inline(always)]
@@ -17,7 +18,7 @@ fn bf16_value(code: u16) -> f32 {
 
 /// The value of one instruction, row-major.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// A float type up to f32, its values held exactly in f32.
     Float(DType, Elements<f32>),
     /// f64.
@@ -25,6 +26,8 @@ pub(super) enum Value {
     /// Any integer type, brought into its range; u64 wraps.
     Integer(DType, Elements<i64>),
     Pred(Elements<bool>),
+    /// f32 products in flight.
+    Products(Products),
     Tuple(Vec<Value>),
 }
 
@@ -117,6 +120,7 @@ impl Value {
             Value::Double(values) => Data::F64(values.into_vec()),
             Value::Integer(dtype, values) => Data::from_i64s(dtype, &values)?,
             Value::Pred(values) => Data::Pred(values.into_vec()),
+            Value::Products(products) => Data::F64(products.in_f64()),
             Value::Tuple(_) => return None,
         };
         Some(Tensor::new(dims, data))
@@ -137,12 +141,28 @@ impl Value {
         }
     }
 
+    /// The products in flight that a function makes of several arrays, list by list, if one of them holds products and the
+    /// others numbers: a number is a product with one.
+    pub fn joint_products(values: &[&Value], function: impl Fn(&[&[f64]]) -> Vec<f64>) -> Option<Value> {
+        if !values.iter().any(|value| matches!(value, Value::Products(_))) {
+            return None;
+        }
+        let of_value = |value: &&Value| match value {
+            Value::Products(products) => Some(products.clone()),
+            Value::Float(_, numbers) => Some(Products::new(numbers.iter().copied().map(f64::from).collect())),
+            _ => None,
+        };
+        let all: Vec<Products> = values.iter().map(of_value).collect::<Option<_>>()?;
+        Some(Value::Products(Products::joint(&all, function)))
+    }
+
     /// The element type; `None` for a tuple.
     pub fn dtype(&self) -> Option<DType> {
         match self {
             Value::Float(dtype, _) | Value::Integer(dtype, _) => Some(*dtype),
             Value::Double(_) => Some(DType::F64),
             Value::Pred(_) => Some(DType::Pred),
+            Value::Products(_) => Some(DType::F32),
             Value::Tuple(_) => None,
         }
     }
@@ -159,6 +179,7 @@ impl Value {
             Value::Double(values) => values.len(),
             Value::Integer(_, values) => values.len(),
             Value::Pred(values) => values.len(),
+            Value::Products(products) => products.len(),
             Value::Tuple(parts) => parts.len(),
         }
     }
@@ -226,6 +247,7 @@ impl Value {
             Value::Double(values) => values.get(at).map(|v| Scalar::Double(*v)),
             Value::Integer(_, values) => values.get(at).map(|v| Scalar::Integer(*v)),
             Value::Pred(values) => values.get(at).map(|v| Scalar::Pred(*v)),
+            Value::Products(products) => products.element(at).map(Scalar::Float),
             Value::Tuple(_) => None,
         }
     }
@@ -237,6 +259,7 @@ impl Value {
             Value::Double(values) => Value::Double(values.stretch(range)),
             Value::Integer(dtype, values) => Value::Integer(dtype, values.stretch(range)),
             Value::Pred(values) => Value::Pred(values.stretch(range)),
+            Value::Products(products) => Value::Products(products.by_list(|list| list.stretch(range.clone()))),
             tuple @ Value::Tuple(_) => tuple,
         }
     }
@@ -253,6 +276,7 @@ impl Value {
             (Value::Double(a), Value::Double(b)) => same(a, b, |a, b| a.to_bits() == b.to_bits()),
             (Value::Integer(dtype, a), Value::Integer(other, b)) => dtype == other && same(a, b, |a, b| a == b),
             (Value::Pred(a), Value::Pred(b)) => same(a, b, |a, b| a == b),
+            (Value::Products(a), Value::Products(b)) => a.has_bits_of(b),
             (Value::Tuple(a), Value::Tuple(b)) => same(a, b, Value::has_bits_of),
             _ => false,
         }
@@ -265,6 +289,11 @@ impl Value {
             Value::Double(values) => Value::double(positions.map(|at| values[at]).collect()),
             Value::Integer(dtype, values) => Value::integer(*dtype, positions.map(|at| values[at]).collect()),
             Value::Pred(values) => Value::pred(positions.map(|at| values[at]).collect()),
+            Value::Products(products) => {
+                let positions: Vec<usize> = positions.collect();
+                let pick = |list: &Elements<f64>| positions.iter().map(|at| list[*at]).collect::<Vec<f64>>();
+                Value::Products(products.by_list(|list| Elements::from(pick(list))))
+            }
             Value::Tuple(parts) => Value::Tuple(parts.clone()),
         }
     }
@@ -286,100 +315,8 @@ impl Value {
             Value::Double(values) => Value::double(pick(values, orders)),
             Value::Integer(dtype, values) => Value::integer(*dtype, pick(values, orders)),
             Value::Pred(values) => Value::pred(pick(values, orders)),
+            Value::Products(products) => Value::Products(products.by_list(|list| Elements::from(pick(list, orders)))),
             Value::Tuple(parts) => Value::Tuple(parts.clone()),
         }
-    }
-}
-
-/// A value as others read it: whole, or only the elements that a broadcast spreads over its shape, so that no copies of
-/// them need be written out.
-#[derive(Clone, Debug)]
-pub(super) struct Operand {
-    value: Value,
-    /// Element `i` of a broadcast is element `(i / each) % len` of `value`.
-    each: Option<usize>,
-}
-
-impl Operand {
-    pub fn whole(value: Value) -> Operand {
-        Operand { value, each: None }
-    }
-
-    /// `value` broadcast along `dims` of `out_dims`; `None` where that is no repetition of `value` in its own order, or
-    /// `value` is a tuple or empty.
-    pub fn broadcast(value: &Value, dims: &[usize], out_dims: &[usize]) -> Option<Operand> {
-        let in_order = dims.windows(2).all(|pair| pair[0] + 1 == pair[1]);
-        if !in_order || value.len() == 0 || matches!(value, Value::Tuple(_)) {
-            return None;
-        }
-        let each = out_dims[dims.last().map_or(0, |last| last + 1)..].iter().product();
-        Some(Operand::spread(value.clone(), each))
-    }
-
-    /// Element `i` is element `(i / each) % len` of `value`, an array of some elements.
-    pub fn spread(value: Value, each: usize) -> Operand {
-        Operand { value, each: Some(each) }
-    }
-
-    /// Number of times that each element of a broadcast is repeated in a row; `None` if the value is whole.
-    pub fn each(&self) -> Option<usize> {
-        self.each
-    }
-
-    /// The same broadcast along `dims` of `out_dims`; `None` where it is a broadcast already, or as [`Operand::broadcast`].
-    pub fn broadcast_again(&self, dims: &[usize], out_dims: &[usize]) -> Option<Operand> {
-        if self.each.is_some() { None } else { Operand::broadcast(&self.value, dims, out_dims) }
-    }
-
-    /// Whether both are one value written in one way.
-    pub fn has_bits_of(&self, other: &Operand) -> bool {
-        self.each == other.each && self.value.has_bits_of(&other.value)
-    }
-
-    /// The elements that a broadcast spreads; the value itself where it is whole.
-    pub fn elements(&self) -> &Value {
-        &self.value
-    }
-
-    /// Applies `function` to each element.
-    pub fn map(self, function: impl FnOnce(Value) -> Value) -> Operand {
-        Operand { value: function(self.value), each: self.each }
-    }
-
-    /// All `count` elements, written out.
-    pub fn into_whole(self, count: usize) -> Value {
-        let Some(each) = self.each else { return self.value };
-        match &self.value {
-            Value::Float(dtype, values) => Value::float(*dtype, Side::broadcast(values, each).write_out(count)),
-            Value::Double(values) => Value::double(Side::broadcast(values, each).write_out(count)),
-            Value::Integer(dtype, values) => Value::integer(*dtype, Side::broadcast(values, each).write_out(count)),
-            Value::Pred(values) => Value::pred(Side::broadcast(values, each).write_out(count)),
-            Value::Tuple(_) => self.value,
-        }
-    }
-
-    /// f32-held floats as they are read beside others.
-    pub fn side(&self) -> Side<'_, f32> {
-        match self.each {
-            Some(each) => Side::broadcast(self.value.f32s(), each),
-            None => Side::whole(self.value.f32s()),
-        }
-    }
-
-    /// Puts a broadcast of numbers behind a whole operand, if the two may change places: the last one need not be written out.
-    /// Two NaNs would show which was first.
-    pub fn put_broadcast_last(operands: &mut [Operand], may: bool) {
-        let numbers = |value: &Value| matches!(value, Value::Float(_, values) if values.iter().all(|v| !v.is_nan()));
-        if may
-            && let [Operand { value, each: Some(_) }, Operand { value: Value::Float(..), each: None }] = operands
-            && numbers(value)
-        {
-            operands.swap(0, 1);
-        }
-    }
-
-    /// A broadcast of one row of `width` elements to all rows is that row.
-    pub fn is_one_row(&self, width: usize) -> bool {
-        self.each == Some(1) && self.value.len() == width
     }
 }

@@ -5,7 +5,8 @@ use crate::ir::{ComputationId, Instruction, Op, Shape, TRIP_BOUND, ValueId};
 
 use super::eval_error::{EvalError, refuse};
 use super::evaluate::{Machine, take_operands};
-use super::value::{Operand, Value};
+use super::operand::Operand;
+use super::value::Value;
 
 /// Position of a value in a run: an instruction of a computation, and the calls and trips of loops by which it was
 /// reached.
@@ -135,7 +136,7 @@ impl<'m> Walk<'m> {
                 _ => {
                     let operands = frame.take_operands(instruction);
                     let kept = if self.keeps_operands { operands.clone() } else { Vec::new() };
-                    let value = machine.instruction(instruction, &prepared.habits[id], operands, &shapes)?;
+                    let value = machine.instruction(instruction, &prepared.kernels[id], operands, &shapes)?;
                     let place = Place { path, computation: frame.computation, instruction: id };
                     frame.keep(value);
                     return Ok(Some(Step { place, operands: kept }));

@@ -1,9 +1,14 @@
 //! XLA's CPU backend, apart from everything that computes for a TPU.
+//!
+//! `codegen` is the code that LLVM and XLA's emitters make of fusions, `library` the libraries that are called, `backend`
+//! both as the machine asks for them, and `row` the chip.
 
+mod backend;
 mod codegen;
+mod library;
+mod row;
 
-pub use codegen::{
-    Beside, Columns, Contractions, FoldedColumns, FoldedFunction, Inner, LibraryDot, Rows, Step, SumLoop,
-    find_contractions, find_folded_columns, find_folded_functions, find_inner_products, find_kept_wide, find_sum_loops,
-    with_code,
-};
+#[cfg(test)]
+pub(crate) use codegen::Step;
+pub use codegen::{Contractions, find_contractions, find_inner_products, find_sum_loops, with_code};
+pub(crate) use row::XLA_CPU;

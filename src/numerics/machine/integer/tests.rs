@@ -1,5 +1,6 @@
 use super::{apply, bitcast, convert, select};
 use crate::ir::Binary;
+use crate::machine::products::Products;
 use crate::machine::value::Value;
 use crate::tensor::DType;
 
@@ -24,9 +25,9 @@ fn floats_truncate_and_saturate() {
 fn a_choice_passes_on_what_is_not_rounded() {
     let predicate = Value::pred(vec![true, false]);
     let float = || Value::float(DType::F32, vec![1.0, 2.0]);
-    let double = || Value::double(vec![1.0 + 2f64.powi(-40), 2.0 + 2f64.powi(-40)]);
+    let double = || Value::Products(Products::new(vec![1.0 + 2f64.powi(-40), 2.0 + 2f64.powi(-40)]));
     let chosen = |on_true, on_false| match select(&predicate, on_true, on_false) {
-        Value::Double(values) => values.to_vec(),
+        Value::Products(products) => products.single().unwrap().to_vec(),
         other => panic!("{other:?} is rounded"),
     };
     assert_eq!(chosen(double(), float()), [1.0 + 2f64.powi(-40), 2.0]);

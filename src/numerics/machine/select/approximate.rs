@@ -2,7 +2,7 @@
 
 use crate::num::flush_f32;
 
-use super::super::chip::Ties;
+use super::super::backend::Ties;
 use super::best::greater_keep;
 use super::ranking::sort_indices;
 use crate::analysis::Comparator;

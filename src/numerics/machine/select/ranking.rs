@@ -5,7 +5,7 @@ use crate::deadline::Pace;
 use crate::ir::CompareOrder;
 use crate::num::flush_f32;
 
-use super::super::chip::Ties;
+use super::super::backend::Ties;
 use super::introsort::introsort;
 use super::radix::sort_items;
 

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use crate::ir::{Binary, DotDims, DotPlan, movement};
 use crate::tensor::DType;
 
-use super::super::dot_sum::DotSum;
+use super::super::backend::DotKernel;
 use super::super::dot_unit::{DotSite, DotUnit};
 use super::super::mxu::Passes;
 use super::super::sum::{RowSum, SumSite};
@@ -69,7 +69,7 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims) -> Result<Symbols> {
 /// The order in which the products of a dot are summed, place by place.
 struct Summed {
     mixer: Mixer,
-    order: Option<DotSum>,
+    order: Option<Box<dyn DotKernel>>,
     /// Whether both operands are taken alike.
     commutes: bool,
     /// Whether operands are rounded to bf16 first: what follows is what bf16 operands meet.
@@ -94,9 +94,9 @@ impl Summed {
         matrix = matrix.for_products(k);
         matrix.block = matrix.block.min(NonZeroUsize::new(k).unwrap_or(NonZeroUsize::MIN));
         let matrix_unit = matches!(unit, DotUnit::Matrix(_));
-        let order = DotSum::new(machine.mode, instruction, dtypes, plan).filter(|_| matrix_unit);
+        let order = machine.mode.dot_kernel(instruction, dtypes, plan).filter(|_| matrix_unit);
         let dot = match unit {
-            DotUnit::Matrix(_) if matches!(order, Some(DotSum::Complex(_))) => {
+            DotUnit::Matrix(_) if order.as_ref().is_some_and(|order| order.joins_parts()) => {
                 key::Dot::Complex { flush: matrix.flush }
             }
             DotUnit::Double => key::Dot::Double,

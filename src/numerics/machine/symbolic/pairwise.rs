@@ -3,7 +3,9 @@
 use crate::ir::Binary;
 use crate::tensor::DType;
 
+use super::super::backend::Code;
 use super::super::integer;
+use super::super::summation::sums_as_compiled;
 use super::super::vector::{self, Divide, VectorUnit, ZeroTie};
 use super::pointwise::round;
 use super::run::{Site, Tracer};
@@ -11,7 +13,7 @@ use super::symbol::{Facts, Mixer, Number, Symbol};
 use super::symbol_key::{BinaryChoice, Key};
 use super::symbols::{Array, Symbols};
 
-/// Rounds an operand whose elements are products that are not rounded yet. No other operation gives the same symbols.
+/// Rounds an operand whose elements are products in flight. No other operation gives the same symbols.
 pub fn round_products(operand: &mut Symbols) {
     if let Symbols::Array(array) = operand
         && array.exact
@@ -29,11 +31,32 @@ fn round_product(round: &Mixer, symbol: Symbol) -> Symbol {
 /// An operation of two operands.
 pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbols {
     let unit = &tracer.machine.unit;
-    let habits = site.habits;
+    let kernel = site.kernel;
     let dtype = site.instruction.shape.element_type();
     let (left, right) = (site.of(0), site.of(1));
     let pairs = || left.iter().copied().zip(right.iter().copied());
-    if unit.contracts && habits.contracted {
+    let arrays = [0, 1].map(|at| site.operands[at].as_array());
+    let fused = |subtracts: bool| {
+        let sum = Key::FusedSum { flush: unit.flush }.mixer();
+        move |a: Symbol, b: Symbol| {
+            let b = b.with_sign(subtracts);
+            let (a, b) = if unit.flush { (a.unflush(), b.unflush()) } else { (a, b) };
+            sum.and(a.min(b)).and(a.max(b)).symbol().with(Facts { normal: unit.flush, ..Facts::default() })
+        }
+    };
+    if let Code::Terms { first } = kernel.code
+        && arrays.iter().all(|array| array.exact)
+    {
+        let pairs = arrays[first].elements.iter().zip(arrays[1 - first].elements.iter());
+        if !arrays[first].several && !sums_as_compiled(tracer.machine.mode) {
+            let (fused, round) = (fused(false), Key::RoundedProduct.mixer());
+            return Symbols::array(pairs.map(|(a, b)| fused(*b, round_product(&round, *a))).collect());
+        }
+        let terms = Key::ProductTerms.mixer();
+        let elements = pairs.map(|(a, b)| terms.and(*a).and(*b).symbol()).collect();
+        return Symbols::Array(Array { exact: true, several: true, ..Array::new(elements) });
+    }
+    if let Code::Product { rounded: folded } = kernel.code {
         let product = Key::Product { flush: unit.flush }.mixer();
         let round = Key::RoundedProduct.mixer();
         let plain = Operation::new(Binary::Multiply, dtype, unit, tracer);
@@ -44,7 +67,7 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
             let ((a, one), (b, other)) = (a.split_sign(), b.split_sign());
             product.and(a.min(b)).and(a.max(b)).symbol().with_sign(one != other)
         };
-        let element = |(at, (a, b)): (usize, (Symbol, Symbol))| match habits.folded {
+        let element = |(at, (a, b)): (usize, (Symbol, Symbol))| match folded {
             Some(folded) if folded.hold(at) && exact => round.and(of(a, b)).symbol(),
             Some(folded) if folded.hold(at) => plain.of(a, b),
             _ => of(a, b),
@@ -52,23 +75,27 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         let elements = pairs().enumerate().map(element).collect();
         return Symbols::Array(Array { exact: true, ..Array::new(elements) });
     }
-    if dtype == DType::F32 && exact {
-        let sum = Key::FusedSum { flush: unit.flush }.mixer();
-        let round = Key::RoundedProduct.mixer();
+    if exact && matches!(binary, Binary::Add | Binary::Subtract) {
+        let (fused, round) = (fused(binary == Binary::Subtract), Key::RoundedProduct.mixer());
+        let left_first = match &kernel.code {
+            Code::SumOfTwo { left_first } => Some(left_first),
+            _ => None,
+        };
+        // The machine rounds what is a sum of several products before.
+        let single = |at: usize, symbol: Symbol| {
+            if arrays[at].several { round_product(&round, symbol) } else { symbol }
+        };
         let element = |(at, (a, b)): (usize, (Symbol, Symbol))| {
-            let rounded = |symbol: Symbol| round_product(&round, symbol);
-            let (a, b) = match habits.left_first.as_ref().map(|first| first[at]) {
-                Some(true) => (a, rounded(b)),
-                Some(false) => (rounded(a), b),
-                None => (a, b),
-            };
-            let b = b.with_sign(binary == Binary::Subtract);
-            let (a, b) = if unit.flush { (a.unflush(), b.unflush()) } else { (a, b) };
-            sum.and(a.min(b)).and(a.max(b)).symbol().with(Facts { normal: unit.flush, ..Facts::default() })
+            let (a, b) = (single(0, a), single(1, b));
+            match left_first.map(|first| first[at]) {
+                Some(true) => fused(a, round_product(&round, b)),
+                Some(false) => fused(round_product(&round, a), b),
+                None => fused(a, b),
+            }
         };
         return Symbols::array(pairs().enumerate().map(element).collect());
     }
-    if unit.divide.multiplies(habits.by_one_number) && dtype.is_float() && dtype != DType::F64 {
+    if unit.divide.multiplies(kernel.by_one_number) && dtype.is_float() && dtype != DType::F64 {
         let reciprocal = Operation::new(Binary::Divide, DType::F32, unit, tracer);
         let multiply = Operation::new(Binary::Multiply, dtype, unit, tracer);
         let one = Symbol::of(Number::Float(1.0));

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use crate::ir::{Binary, Compare, CompareOrder, Op, Unary};
 use crate::tensor::DType;
 
+use super::super::backend::{Code, FoldedFunction};
 use super::super::integer::{self, conversion_steps};
 use super::super::vector::{self, ErrorModel, VectorUnit};
 use super::pairwise::{self, Operation};
@@ -86,20 +87,25 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
         }
         Op::Unary(unary) => {
             let unit = &tracer.machine.unit.for_accuracy(*unary, instruction.accuracy());
-            let in_library = tracer.machine.library_computes(instruction) && *unary == Unary::Exponential;
+            let in_library = site.kernel.code == Code::LibraryExponential;
             let function = |source: FunctionSource| Function::new(*unary, from, to, unit, source);
             let own = function(if in_library { FunctionSource::Library } else { FunctionSource::Unit });
-            let folded = site.habits.constants(unit.contracts).filter(|_| !in_library);
-            let folded = folded.map(|folded| {
+            let folded = match site.kernel.code {
                 // Its results count as another function's.
-                (folded.columns, function(FunctionSource::Compiler { nearest: folded.nearest }))
-            });
+                Code::Folded(FoldedFunction { columns, nearest }) => {
+                    Some((columns, function(FunctionSource::Compiler { nearest })))
+                }
+                _ => None,
+            };
             let apply = |(at, symbol): (usize, &Symbol)| match &folded {
                 Some((columns, folded)) if columns.hold(at) => folded.of(*symbol),
                 _ => own.of(*symbol),
             };
             let applied: Vec<Symbol> = site.of(0).iter().enumerate().map(apply).collect();
-            Symbols::Array(Array { exact: exact && *unary == Unary::Negate, ..Array::new(applied) })
+            match unary {
+                Unary::Negate => Symbols::Array(site.operands[0].as_array().with_elements(applied)),
+                _ => Symbols::array(applied),
+            }
         }
         Op::Binary(binary) => pairwise::join(tracer, site, *binary, exact),
         Op::Compare { direction, order } => {
@@ -109,7 +115,7 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
             let comparison = Comparison::new(*direction, *order, from, tracer.machine.unit.flush);
             Symbols::array(site.of(0).iter().zip(site.of(1)).map(|(a, b)| comparison.of(*a, *b)).collect())
         }
-        Op::Select => select(site, exact),
+        Op::Select => select(site),
         Op::Clamp => clamp(tracer, site, from),
         other => unreachable!("{} is no operation on elements", other.opcode()),
     }
@@ -262,7 +268,7 @@ impl Comparison {
     }
 }
 
-fn select(site: &Site, exact: bool) -> Symbols {
+fn select(site: &Site) -> Symbols {
     let mixer = Key::Select.mixer();
     let (flags, on_true, on_false) = (site.of(0), site.of(1), site.of(2));
     let element = |at: usize| {
@@ -277,7 +283,10 @@ fn select(site: &Site, exact: bool) -> Symbols {
         let (a, b) = if negated { (b, a) } else { (a, b) };
         mixer.and(flag).and(a).and(b).symbol().one_of(a, b)
     };
-    Symbols::Array(Array { exact, ..Array::new((0..on_true.len()).map(element).collect()) })
+    let elements = (0..on_true.len()).map(element).collect();
+    let sides = [1, 2].map(|side| site.operands[side].as_array());
+    let (exact, several) = (sides.iter().any(|side| side.exact), sides.iter().any(|side| side.several));
+    Symbols::Array(Array { exact, several, ..Array::new(elements) })
 }
 
 /// `min(max(low, value), high)`.

@@ -4,7 +4,7 @@ use crate::analysis::Comparator;
 use crate::ir::{ApproxTopK, CompareOrder, ComputationId, Op, PartialReduce, Shape};
 use crate::tensor::DType;
 
-use super::super::chip::Ties;
+use super::super::backend::Ties;
 use super::super::eval_error::refuse;
 use super::run::{Result, Site, Tracer};
 use super::symbol::{Mixer, Symbol};
@@ -19,7 +19,7 @@ pub fn rank(tracer: &Tracer, site: &Site) -> Result<Symbols> {
     match &site.instruction.op {
         Op::Sort { dim, stable, to_apply } => {
             shows_nan();
-            let ties = if *stable { Ties::InOrder } else { mode.chip.ties };
+            let ties = if *stable { Ties::InOrder } else { mode.chip.ties() };
             if !*stable && ties == Ties::InOrder {
                 tracer.grounds.borrow_mut().unstable.insert(site.instruction.name.clone());
             }

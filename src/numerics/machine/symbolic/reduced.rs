@@ -142,9 +142,13 @@ impl Sum {
 fn summation(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Summation {
     let (dims, dtype) = (site.dims(0), site.shapes[0].element_type());
     let exact = site.operands[0].as_array().exact && reduced.iter().all(|d| dims[*d] > 0);
-    let (dtype, terms) = if exact { (DType::F32, Terms::Products) } else { (dtype, Terms::Numbers) };
+    let (dtype, terms) = match exact {
+        true if site.operands[0].as_array().several => (DType::F32, Terms::Several),
+        true => (DType::F32, Terms::Products),
+        false => (dtype, Terms::Numbers),
+    };
     let sum = SumSite::over(dims, reduced, dtype, init.float() == Some(0.0), site.instruction.fusion);
-    Summation::new(tracer.machine.mode, site.habits.sum_loop, &sum, terms)
+    Summation::new(tracer.machine.mode, site.kernel.sum_loop, &sum, terms)
 }
 
 /// Type to which each addition is rounded, if a sum is taken in XLA:CPU's windows.
@@ -166,8 +170,8 @@ fn sum_plan(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Su
 fn plan(summation: &Summation, site: &Site, exact: bool, extents: &[usize]) -> SumPlan {
     match summation.way() {
         Way::Unit(sum) => SumPlan::Row(sum.plan(extents)),
-        Way::SideBySide(_) if exact => SumPlan::ProductLoop(site.habits.sum_loop),
-        Way::SideBySide(_) => SumPlan::Loop(site.habits.sum_loop),
+        Way::SideBySide(_) if exact => SumPlan::ProductLoop(site.kernel.sum_loop),
+        Way::SideBySide(_) => SumPlan::Loop(site.kernel.sum_loop),
         Way::ChainOfTwo => SumPlan::ProductsTwoAtFirst,
         Way::ChainOfRounded(beside, sum) => SumPlan::RoundedProducts(*beside, sum.plan(extents)),
         Way::Chain => SumPlan::Products,
@@ -181,7 +185,7 @@ pub fn reduce_window(tracer: &Tracer, site: &Site, window: &Window, to_apply: Co
     let joint = Joint::new(tracer, site, to_apply)?;
     let Some(Cumulative { dim, reversed }) = cumulative(window, dims) else {
         let (mode, from_zero) = (tracer.machine.mode, init.float() == Some(0.0));
-        let of_windows = || Summation::of_windows(mode, site.habits.sum_loop, (site.instruction, window), from_zero);
+        let of_windows = || Summation::of_windows(mode, site.kernel.sum_loop, (site.instruction, window), from_zero);
         if joint.binary() == Some(Binary::Add)
             && dtype == DType::F32
             && let Some(summation) = of_windows()

@@ -8,13 +8,12 @@ use std::sync::Arc;
 use crate::analysis::{self, World};
 use crate::deadline;
 use crate::ir::{ComputationId, Instruction, Op, Program, Setting, Shape, movement};
-use crate::xla_cpu::Contractions;
 
+use super::super::backend::{Code, Kernel};
 use super::super::eval_error::{EvalError, refuse};
 use super::super::evaluate::Machine;
-use super::super::prepared::Habits;
+use super::super::operand::Operand;
 use super::super::room;
-use super::super::value::Operand;
 use super::gathered::GatheredTerms;
 use super::packed::PackedIntegers;
 use super::symbol::{Mixer, Symbol};
@@ -45,7 +44,7 @@ pub struct Tracer<'a> {
 /// An instruction with what its operands are.
 pub struct Site<'s> {
     pub instruction: &'s Instruction,
-    pub habits: &'s Habits,
+    pub kernel: &'s Kernel,
     pub operands: Vec<Symbols>,
     pub shapes: Vec<&'s Shape>,
 }
@@ -118,8 +117,8 @@ impl<'a> Tracer<'a> {
                 _ => {
                     let mut operands: Vec<Symbols> =
                         instruction.operands.iter().filter_map(|o| values[*o].clone()).collect();
-                    let bits = frame.habits[id].takes_rounded;
-                    for (_, read) in operands.iter_mut().enumerate().filter(|(at, _)| Contractions::holds(bits, *at)) {
+                    let kernel = &frame.kernels[id];
+                    for (_, read) in operands.iter_mut().enumerate().filter(|(at, _)| kernel.rounds(*at)) {
                         pairwise::round_products(read);
                     }
                     let shapes = instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
@@ -129,7 +128,7 @@ impl<'a> Tracer<'a> {
                             values[*operand] = None;
                         }
                     }
-                    self.instruction(Site { instruction, habits: &frame.habits[id], operands, shapes })?
+                    self.instruction(Site { instruction, kernel, operands, shapes })?
                 }
             };
             let value = match &instruction.settings {
@@ -178,7 +177,7 @@ impl<'a> Tracer<'a> {
             | Op::Reverse { .. } => move_elements(&site, site.operands.len(), &[], &[]),
             Op::DynamicSlice { .. } | Op::DynamicUpdateSlice | Op::Gather(_) => indexed::pick(self, &site),
             Op::Scatter { dims, to_apply } => indexed::scatter(self, &site, dims, *to_apply)?,
-            Op::Convert if site.habits.kept_wide && self.machine.mode.chip.library.is_some() => one(),
+            Op::Convert if site.kernel.code == Code::Unrounded => one(),
             Op::Convert
             | Op::BitcastConvert
             | Op::ReducePrecision { .. }
@@ -198,7 +197,7 @@ impl<'a> Tracer<'a> {
                 whole(&site, Key::Opaque(opaque.clone()).mixer())
             }
             Op::Call { to_apply } => match self.machine.library_function(instruction) {
-                Some(function) => whole(&site, Key::Library(function.clone()).mixer()),
+                Some((_, function)) => whole(&site, Key::Library(function.clone()).mixer()),
                 None => self.call(*to_apply, site.operands.clone(), None)?,
             },
             Op::While { condition, body } => self.repeat(&site, *condition, *body)?,
@@ -216,12 +215,12 @@ impl<'a> Tracer<'a> {
         let values: Option<Vec<_>> = site.operands.iter().zip(&site.shapes).map(value).collect();
         let Some(values) = values else { return Ok(None) };
         let exact = site.operands.iter().any(|operand| operand.as_array().exact)
-            || self.machine.unit.contracts && site.habits.contracted;
+            || matches!(site.kernel.code, Code::Product { .. });
         if exact {
             return Ok(None);
         }
         let operands = values.into_iter().map(Operand::whole).collect();
-        let value = self.machine.instruction(site.instruction, site.habits, operands, &site.shapes)?;
+        let value = self.machine.instruction(site.instruction, site.kernel, operands, &site.shapes)?;
         Ok(Some(Symbols::of_value(&value.into_whole(site.instruction.shape.elements()))))
     }
 

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use crate::analysis::{Comparator, Reducer};
 use crate::ir::{Binary, Compare, CompareOrder, LibraryFunction, Opaque, ScatterDims, Setting, Shape, Unary};
 use crate::tensor::DType;
-use crate::xla_cpu::{Beside, SumLoop};
 
-use super::super::chip::Ties;
+use super::super::backend::Ties;
 use super::super::mxu::{Passes, Unit};
 use super::super::select::{Binning, Fault};
 use super::super::sum::RowPlan;
+use super::super::sum_loop::{Beside, SumLoop};
 use super::super::vector::{ErrorModel, Estimate, Eup, Implementation, SumOrder, ZeroTie};
 use super::symbol::Mixer;
 
@@ -41,7 +41,9 @@ pub enum Key {
     ClampDouble,
     /// A product that is not rounded.
     Product { flush: bool },
-    /// Such a product, rounded.
+    /// Products that join a sum one after the other.
+    ProductTerms,
+    /// Products in flight, rounded.
     RoundedProduct,
     /// A sum of such a product, rounded once.
     FusedSum { flush: bool },

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::tensor::DType;
 
-use super::super::scalar::Scalar;
+use super::super::number::Scalar;
 use super::super::value::Value;
 use super::symbol::{Number, Symbol};
 
@@ -23,35 +23,30 @@ pub struct Array {
     pub elements: Arc<Vec<Symbol>>,
     /// Whether no argument decides any of them.
     pub known: bool,
-    /// Whether these are products that are not rounded yet, which the machine holds in f64.
+    /// Whether these are products in flight, which are not rounded yet.
     pub exact: bool,
+    /// Whether each of these is several products, which join a sum one after the other.
+    pub several: bool,
 }
 
 impl Array {
     pub fn new(elements: Vec<Symbol>) -> Array {
         let known = elements.iter().all(|symbol| symbol.is_known());
-        Array { elements: Arc::new(elements), known, exact: false }
+        Array { elements: Arc::new(elements), known, exact: false, several: false }
     }
 
     /// The same elements elsewhere, or fewer of them.
     pub fn with_elements(&self, elements: Vec<Symbol>) -> Array {
-        Array { exact: self.exact, ..Array::new(elements) }
+        Array { exact: self.exact, several: self.several, ..Array::new(elements) }
     }
 
-    /// The elements as the machine holds them, where all are known.
+    /// The elements as the machine holds them, where all are known and none is in flight.
     pub fn value(&self, dtype: DType) -> Option<Value> {
-        if !self.known {
+        if !self.known || self.exact {
             return None;
         }
         let scalar = |symbol: &Symbol| symbol.number().map(|number| scalar(number, dtype));
         let scalars: Option<Vec<Scalar>> = self.elements.iter().map(scalar).collect();
-        if self.exact {
-            let double = |symbol: &Symbol| match symbol.number() {
-                Some(Number::Double(v)) => v,
-                _ => f64::NAN,
-            };
-            return Some(Value::double(self.elements.iter().map(double).collect()));
-        }
         scalars.map(|scalars| Value::of_scalars(dtype, &scalars))
     }
 }

@@ -57,8 +57,6 @@ pub struct VectorUnit {
     pub eup: Eup,
     /// The implementation of functions that have two ([`VectorUnit::for_accuracy`]).
     pub implementation: Implementation,
-    /// Whether an f32 product is added before it is rounded, where both stand in one fusion.
-    pub contracts: bool,
     /// The errors of functions and quotients.
     pub error: ErrorModel,
     /// The processor's estimate that XLA:CPU's rsqrt refines.

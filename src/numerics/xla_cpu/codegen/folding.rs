@@ -15,15 +15,7 @@ use super::sum_weight::{OF_REGISTER_OF_CALLS as CALL, weight};
 use super::unroll::{ANALYZED, LOOP, is_small, is_worth_unrolling};
 use super::ways::element_read;
 
-/// A function of f32 in columns that a compiler has computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FoldedFunction {
-    /// The folded columns.
-    pub columns: FoldedColumns,
-    /// Whether they hold the nearest value. In a loop that is unrolled before it is vectorized, the function is still a
-    /// call, and the compiler asks its C library. Afterwards it is a polynomial, each operation of which is rounded.
-    pub nearest: bool,
-}
+use crate::machine::FoldedFunction;
 
 /// For each exponential, logarithm, sine and cosine of f32 in a compiled fusion, the columns that LLVM folds
 /// ([`find_folded_columns`]). In loops that are vectorized first, only exponentials are followed.

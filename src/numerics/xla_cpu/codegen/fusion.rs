@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Op, ValueId};
+use crate::machine::operand_bit;
 use crate::tensor::DType;
 
 use super::chosen_terms::equal_choices;
@@ -34,20 +35,9 @@ pub struct Contractions {
 }
 
 impl Contractions {
-    /// The bit of the operand at a position. An operation with more operands than bits, a tuple or a concatenate, adds
-    /// none of them.
-    fn bit(position: usize) -> u64 {
-        1 << position.min(63)
-    }
-
-    /// Whether the operand at this position is among these bits.
-    pub fn holds(bits: u64, position: usize) -> bool {
-        bits & Self::bit(position) != 0
-    }
-
     /// Whether `reader` takes its operand at this position unrounded.
     pub fn is_exact_for(&self, reader: ValueId, position: usize, operand: ValueId) -> bool {
-        let is_rounded = self.rounded.get(&reader).is_some_and(|bits| Self::holds(*bits, position));
+        let is_rounded = self.rounded.get(&reader).is_some_and(|bits| *bits & operand_bit(position) != 0);
         self.products.get(operand) == Some(&true) && !is_rounded
     }
 }
@@ -177,7 +167,7 @@ pub fn find_contractions(
         for reader in users[product].iter().filter(|reader| !exact.contains(&(**reader, product))) {
             let operands = instructions[*reader].operands.iter().enumerate();
             let positions = operands.filter(|(_, operand)| **operand == product).map(|(position, _)| position);
-            positions.for_each(|position| *rounded.entry(*reader).or_default() |= Contractions::bit(position));
+            positions.for_each(|position| *rounded.entry(*reader).or_default() |= operand_bit(position));
         }
     }
     Contractions { products: contracted, rounded, left_first: by_place }

@@ -20,24 +20,7 @@ const SHORT: usize = 20;
 /// Number of interleaved registers in the shortest loop.
 const REGISTERS: usize = 4;
 
-/// Columns in which the products of a value are rounded although they are added: a compiler computes them apart from
-/// their sum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FoldedColumns {
-    /// The columns of the value, along its innermost dim of more than one element.
-    pub width: usize,
-    /// The first folded column.
-    pub first: usize,
-    /// The column behind the last folded one.
-    pub end: usize,
-}
-
-impl FoldedColumns {
-    /// Whether the element at this position is in a folded column.
-    pub fn hold(self, at: usize) -> bool {
-        (self.first..self.end).contains(&(at % self.width.max(1)))
-    }
-}
+pub(crate) use crate::machine::FoldedColumns;
 
 /// The innermost loops of a computation's fusions.
 pub struct Invariants<'c> {

@@ -35,14 +35,15 @@ mod unroll;
 mod ways;
 mod with_code;
 
-pub use folding::{FoldedFunction, find_folded_columns, find_folded_functions};
+pub use folding::{find_folded_columns, find_folded_functions};
 pub use fusion::{Contractions, find_contractions};
 pub use inner::Inner;
 pub use inner_product::find_inner_products;
-pub use invariant::FoldedColumns;
 pub use kept_wide::find_kept_wide;
 pub use library_dot::LibraryDot;
-pub use sum_loop::{Beside, Columns, Rows, Step, SumLoop, find_sum_loops};
+#[cfg(test)]
+pub(crate) use sum_loop::Step;
+pub use sum_loop::find_sum_loops;
 pub use with_code::with_code;
 
 /// Elements of a register: of f32 in 256 bits, which LLVM prefers to wider ones.

@@ -5,101 +5,20 @@
 //! in halves of 256 bits). It takes innermost loops only: that over the innermost dim, or, where that one was unrolled
 //! before (`LoopFullUnrollPass`), the one around it.
 
-use std::fmt;
-
 use crate::ir::{
     Computation, ComputationId, Fusion, Instruction, LibraryFunction, Op, Shape, ValueId, Window, WindowDim,
 };
+use crate::machine::DotLoop;
 use crate::tensor::DType;
 
+use super::super::library::DotOrder;
 use super::inner::Inner;
 use super::library_dot::LibraryDot;
 use super::negative_zero::is_no_negative_zero;
 use super::sum_term::{RUN, Term, WIDEST};
 use super::unroll::{ANALYZED, UNROLLED, UNROLLED_IF_ANALYZED, is_small};
 
-/// The order in which a sum adds its terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SumLoop {
-    /// One after the other.
-    Chain,
-    /// One after the other without a loop, from a zero that is left out: of the first two products the first joins the
-    /// second before it is rounded.
-    ChainOfTwo,
-    /// One after the other, products rounded before they are added: several sums are taken side by side.
-    ChainOfRounded(Beside),
-    /// Several rows side by side.
-    Rows(Rows),
-    /// Several elements of each row side by side.
-    Columns(Columns),
-    /// As the products of a dot, by a library.
-    Dot(LibraryDot),
-}
-
-impl fmt::Display for SumLoop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => write!(f, "one after the other"),
-            SumLoop::Rows(rows) => write!(f, "{} rows side by side", rows.lanes),
-            SumLoop::Columns(columns) => write!(f, "{} elements side by side", columns.lanes * columns.registers),
-            SumLoop::Dot(LibraryDot { sizes: [m, k, n], .. }) => write!(f, "as a dot [{m},{k}] x [{k},{n}]"),
-        }
-    }
-}
-
-/// Sums that are computed side by side: `count` of each `extent`, the others alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Beside {
-    /// Number of sums side by side.
-    pub count: usize,
-    /// Number of sums in one pass of the loop over them.
-    pub extent: usize,
-}
-
-impl Beside {
-    /// Picks each sum from those computed side by side or those computed alone.
-    pub fn choose(self, beside: Vec<f32>, alone: Vec<f32>) -> Vec<f32> {
-        let sums = beside.into_iter().zip(alone).enumerate();
-        sums.map(|(at, (beside, alone))| if at % self.extent.max(1) < self.count { beside } else { alone }).collect()
-    }
-}
-
-/// Rows of two reduced dims that are summed side by side, each its columns one after the other; the sums are joined by
-/// halving, and rows left over follow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Rows {
-    /// Number of rows in a register.
-    pub lanes: usize,
-    /// The least number of rows that are left over.
-    pub alone: usize,
-    /// Elements of a row.
-    pub columns: usize,
-    /// Rows after which the lanes are joined: one turn of the loop over rows. Dims around them are loops of their own.
-    pub extent: usize,
-    /// Whether products are rounded before they are added: LLVM's `VectorCombine` multiplies elements of up to eight
-    /// columns as they lie in memory, all rows at once, before it parts them by columns.
-    pub rounds_products: bool,
-}
-
-/// Elements of the innermost dim that are summed side by side: registers of `lanes` elements, `registers` of them in
-/// turn. The registers are joined in order, their lanes by halving, and the remainder follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Columns {
-    /// Elements of the innermost dim.
-    pub extent: usize,
-    /// Elements of a register.
-    pub lanes: usize,
-    /// Number of registers that are interleaved.
-    pub registers: usize,
-    /// Whether the last step leaves out lanes, so that nothing is left over.
-    pub masked: bool,
-    /// The least number of elements that are left over.
-    pub alone: usize,
-    /// Lanes of a register for the remainder; 1 if it follows element by element.
-    pub lanes_of_rest: usize,
-    /// Whether there is no loop left: then the registers join term by term.
-    pub unrolled: bool,
-}
+pub use crate::machine::{Beside, Columns, Rows, SumLoop};
 
 /// A step of a loop over the innermost dim.
 #[derive(Clone, Copy, Debug)]
@@ -153,7 +72,10 @@ pub fn find_sum_loops(
         (Op::Reduce { to_apply, .. }, &[term, _])
             if matches!(instruction.fusion, Some(Fusion::Custom { .. })) && products[term] && sums(*to_apply) =>
         {
-            LibraryDot::of_sum(computation, instruction, uses).map_or(SumLoop::Chain, SumLoop::Dot)
+            LibraryDot::of_sum(computation, instruction, uses).map_or(SumLoop::Chain, |dot| {
+                let lanes_and_depth = DotOrder::of_sum(&dot).plan_of_all();
+                SumLoop::Dot(DotLoop { sizes: dot.sizes, lanes_and_depth })
+            })
         }
         (Op::ReduceWindow { window, to_apply }, &[array, _])
             if instruction.fusion.is_some_and(Fusion::is_compiled)

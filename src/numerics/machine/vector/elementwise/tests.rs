@@ -5,7 +5,6 @@ const TPU: VectorUnit = VectorUnit {
     flush: true,
     divide: Divide::ByReciprocal,
     zero_tie: ZeroTie::Second,
-    contracts: false,
     eup: Eup::V5,
     implementation: Implementation::Default,
     error: ErrorModel::CorrectlyRounded,

@@ -10,7 +10,6 @@ const UNIT: VectorUnit = VectorUnit {
     flush: false,
     divide: Divide::Exact,
     zero_tie: ZeroTie::Second,
-    contracts: false,
     eup: Eup::V5,
     implementation: Implementation::Default,
     error: ErrorModel::CorrectlyRounded,

@@ -278,7 +278,6 @@ mod tests {
             flush: false,
             divide: Divide::Exact,
             zero_tie: ZeroTie::Second,
-            contracts: false,
             eup: Eup::V5,
             implementation: Implementation::Default,
             error: ErrorModel::CorrectlyRounded,

@@ -6,7 +6,7 @@
 use crate::ir::LibraryFunction;
 use crate::num::flush_f32;
 
-use super::mxu::Unit;
+use crate::machine::mxu::Unit;
 
 /// Order in which the products of one of the four dots `[m,k] x [k,n]` are summed.
 #[derive(Clone, Debug, PartialEq, Eq)]

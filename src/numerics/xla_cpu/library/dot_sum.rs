@@ -1,15 +1,14 @@
 //! Choice of the order in which XLA:CPU sums the products of a dot, by the code that computes it.
 
 use crate::ir::{DotPlan, Fusion, Instruction, LibraryFunction};
+use crate::machine::DotKernel;
+use crate::machine::mxu::Unit;
 use crate::tensor::DType;
 
 use super::block_order::{BlockOrder, Form};
-use super::chip::Library;
 use super::complex_dot::ComplexDot;
 use super::contraction_order;
 use super::dot_order::DotOrder;
-use super::mode::Mode;
-use super::mxu::Unit;
 
 /// Order in which the products of a dot are summed.
 pub enum DotSum {
@@ -22,9 +21,8 @@ pub enum DotSum {
 }
 
 impl DotSum {
-    /// The order of a dot of operands of these types; `None` where each result is one fused chain, or the mode says otherwise.
-    pub fn new(mode: &Mode, instruction: &Instruction, dtypes: [Option<DType>; 2], plan: &DotPlan) -> Option<DotSum> {
-        let Library::Ynnpack = mode.chip.library.filter(|_| mode.choices.acc == mode.chip.accumulation)?;
+    /// The order of a dot of operands of these types; `None` where each result is one fused chain.
+    pub fn new(instruction: &Instruction, dtypes: [Option<DType>; 2], plan: &DotPlan) -> Option<DotSum> {
         let in_library =
             instruction.shape.dtype() == Some(DType::F32) && matches!(instruction.fusion, Some(Fusion::Custom { .. }));
         let sizes = [plan.m, plan.k, plan.n];
@@ -50,9 +48,10 @@ impl DotSum {
             _ => DotOrder::of_rows(sizes, last).map(DotSum::Lanes),
         }
     }
+}
 
-    /// Numbers that tell how the result at place `at` of `[m,n]` is summed; `None` where it is one fused chain.
-    pub fn of_place(&self, at: usize, n: usize) -> Option<Vec<usize>> {
+impl DotKernel for DotSum {
+    fn of_place(&self, at: usize, n: usize) -> Option<Vec<usize>> {
         match self {
             DotSum::Lanes(order) => order.of_place(at).map(|plan| plan.to_vec()),
             DotSum::Blocks(order) => order.of_place(at / n, at % n),
@@ -60,8 +59,11 @@ impl DotSum {
         }
     }
 
-    /// The products of row-major operands, on the unit of a mode, into `out`.
-    pub fn matmul(&self, lhs: &[f32], rhs: &[f32], unit: &Unit, out: &mut [f32]) {
+    fn joins_parts(&self) -> bool {
+        matches!(self, DotSum::Complex(_))
+    }
+
+    fn matmul(&self, lhs: &[f32], rhs: &[f32], unit: &Unit, out: &mut [f32]) {
         match self {
             DotSum::Lanes(order) => order.matmul(lhs, rhs, unit, out),
             DotSum::Blocks(order) => order.matmul(lhs, rhs, unit, out),

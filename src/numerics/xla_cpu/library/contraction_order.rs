@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use crate::ir::Convolution;
 
+use super::THREADS;
 use super::block_order::{Block, BlockOrder, Form};
-use super::chip::THREADS;
 
 /// Columns and rows of Eigen's kernel for AVX, which its estimates go by.
 const NR: usize = 4;

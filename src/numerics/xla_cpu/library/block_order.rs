@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::num::flush_f32;
 
-use super::mxu::{self, Passes, Unit};
+use crate::machine::mxu::{self, Passes, Unit};
 
 /// Order in which the products of a dot `[m,k] x [k,n]` are summed.
 #[derive(Clone, Debug, PartialEq, Eq)]

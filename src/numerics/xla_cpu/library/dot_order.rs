@@ -12,14 +12,14 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::deadline::{self, Pace};
+use crate::deadline;
 
-use crate::ir::{Convolution, DotPlan};
+use crate::ir::Convolution;
 use crate::num::flush_f32;
-use crate::xla_cpu::LibraryDot;
 
+use super::super::codegen::LibraryDot;
 use super::kernels::{KERNELS, VECTOR};
-use super::mxu::{self, Passes, Unit};
+use crate::machine::mxu::{self, Passes, Unit};
 
 /// f32 that the cache is taken to hold: 128 KiB.
 const CACHE: usize = 32 * 1024;
@@ -250,22 +250,6 @@ impl DotOrder {
             }
         }
     }
-}
-
-/// The dots of f64 that a plan makes of two arrays, each one chain.
-pub fn in_f64(lhs: &[f64], rhs: &[f64], plan: &DotPlan) -> Vec<f64> {
-    let (m, k, n) = (plan.m, plan.k, plan.n);
-    let mut out = vec![0.0; plan.batch * m * n];
-    // Row by row of the right operand, so that neighbours are read one after the other.
-    let mut pace = Pace::default();
-    for (row, sums) in out.chunks_mut(n.max(1)).enumerate() {
-        let rhs = &rhs[row / m * k * n..(row / m + 1) * k * n];
-        for (a, b) in lhs[row * k..(row + 1) * k].iter().zip(rhs.chunks(n.max(1))) {
-            pace.spend(n);
-            sums.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
-        }
-    }
-    out
 }
 
 #[cfg(test)]

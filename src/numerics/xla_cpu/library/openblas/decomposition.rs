@@ -4,7 +4,7 @@ use crate::ir::{Decomposition, Shape};
 use crate::tensor::DType;
 
 use super::{elimination, floats, reflectors};
-use crate::machine::value::Value;
+use crate::machine::Value;
 
 /// LAPACK's decomposition of these arrays.
 pub fn decompose(function: Decomposition, operands: &[Value], shapes: &[&Shape]) -> Value {

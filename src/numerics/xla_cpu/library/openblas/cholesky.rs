@@ -2,7 +2,7 @@
 
 use crate::num::flush_f32;
 
-use super::super::chip::THREADS;
+use super::super::THREADS;
 use super::COLUMNS;
 use super::chains::{chain, dot_apart, rows_of_four};
 use super::triangular::System;

@@ -1,7 +1,7 @@
 use super::{cholesky, decompose, solve};
 use crate::ir::{Decomposition, Shape, TriangularSystem};
+use crate::machine::Value;
 use crate::machine::probe::{hash, numbers};
-use crate::machine::value::Value;
 use crate::tensor::DType;
 
 /// A matrix with a heavy diagonal.

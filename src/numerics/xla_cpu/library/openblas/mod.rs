@@ -16,7 +16,7 @@ use crate::ir::{Shape, TriangularSystem};
 use crate::num::flush_f32;
 use crate::tensor::DType;
 
-use super::value::Value;
+use crate::machine::Value;
 
 pub use decomposition::decompose;
 use triangular::System;

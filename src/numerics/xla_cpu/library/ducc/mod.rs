@@ -15,8 +15,8 @@ mod roots;
 use crate::ir::{Fft, FftKind};
 use crate::tensor::DType;
 
-use super::chip::THREADS;
-use super::value::Value;
+use super::THREADS;
+use crate::machine::Value;
 
 use complex_plan::ComplexPlan;
 use flushed::{Complex, Flushed};

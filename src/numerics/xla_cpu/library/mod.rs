@@ -1,0 +1,19 @@
+//! The libraries that XLA:CPU calls: YNNPACK and Eigen for dots and sums, OpenBLAS for factorizations, DUCC for Fourier
+//! transforms.
+
+mod block_order;
+mod call;
+mod complex_dot;
+mod contraction_order;
+mod dot_order;
+mod dot_sum;
+mod ducc;
+mod kernels;
+mod openblas;
+
+pub use call::call;
+pub use dot_order::DotOrder;
+pub use dot_sum::DotSum;
+
+/// Threads that a library shares work among: a modelling choice, which few bits depend on.
+const THREADS: usize = 2;
