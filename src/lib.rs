@@ -142,8 +142,8 @@ pub mod suite;
 pub mod why;
 
 pub use ulpgate_numerics::{
-    activity, analysis, budget, check, deadline, explore, file, input, ir, machine, metric, name, num, oracle, program,
-    rewrite, same, stat, subject, tensor,
+    activity, analysis, budget, check, criterion, deadline, explore, file, input, ir, machine, metric, name, num,
+    oracle, program, rewrite, same, stat, subject, tensor,
 };
 
 pub use ir::Program;
