@@ -9,6 +9,7 @@ pub mod activity;
 pub mod analysis;
 pub mod budget;
 pub mod check;
+pub mod criterion;
 pub mod deadline;
 pub mod explore;
 pub mod file;
