@@ -137,12 +137,13 @@ pub mod page;
 pub mod record;
 pub mod report;
 pub mod run;
+pub mod scales;
 pub mod suite;
 pub mod why;
 
 pub use ulpgate_numerics::{
     activity, analysis, budget, check, deadline, explore, file, input, ir, machine, metric, name, num, oracle, program,
-    rewrite, same, stat, subject, tensor,
+    rewrite, same, scaled, stat, subject, tensor,
 };
 
 pub use ir::Program;

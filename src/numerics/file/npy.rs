@@ -20,6 +20,23 @@ pub fn read(path: &Path) -> Result<Tensor, FileError> {
 
 /// As [`read`], from the bytes of a file; `path` only names it in errors.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<Tensor, FileError> {
+    parse_as(path, bytes, element_type)
+}
+
+/// As [`parse`], raw elements of one byte taken for bytes and of two for bf16.
+pub(super) fn parse_with_raw(path: &Path, bytes: &[u8]) -> Result<Tensor, FileError> {
+    parse_as(path, bytes, |descr| match descr {
+        "|V1" | "<V1" => Some((false, DType::U8, 1)),
+        "|V2" | "<V2" => Some((false, DType::BF16, 2)),
+        _ => element_type(descr),
+    })
+}
+
+fn parse_as(
+    path: &Path,
+    bytes: &[u8],
+    element_type: impl Fn(&str) -> Option<(bool, DType, usize)>,
+) -> Result<Tensor, FileError> {
     let malformed = |reason: String| FileError::Malformed { path: path.to_path_buf(), format: "npy", reason };
     let (Header { descr, fortran_order, shape }, elements) = split(bytes).map_err(malformed)?;
     let unsupported = |dtype: &str| FileError::UnsupportedDtype {
