@@ -138,12 +138,13 @@ pub mod page;
 pub mod record;
 pub mod report;
 pub mod run;
+pub mod scales;
 pub mod suite;
 pub mod why;
 
 pub use ulpgate_numerics::{
     activity, analysis, budget, check, criterion, deadline, explore, file, input, ir, machine, metric, name, num,
-    oracle, program, rewrite, same, stat, subject, tensor, xla_cpu,
+    oracle, program, rewrite, same, scaled, stat, subject, tensor, xla_cpu,
 };
 
 pub use ir::Program;

@@ -23,6 +23,7 @@ mod report;
 mod reports_folder;
 mod run;
 mod same;
+mod scales;
 mod seconds;
 mod summary;
 mod terminal;
@@ -64,7 +65,7 @@ const REPORTS: &str = "reports";
     about = "Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth",
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
         Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
-        changed gate, two programs that differ, elements that --exact leaves undecided, a result that judge finds outside, a row that explore does not prove, or a flipped token; 2 could not judge (bad file, unknown name, \
+        changed gate, two programs that differ, elements that --exact leaves undecided, a result that judge finds outside, a row that explore does not prove, a flipped token, or scales that no rule explains; 2 could not judge (bad file, unknown name, \
         unsupported operation, programs that same leaves open, nothing judged or decided, the time of --seconds over; another process writes the same folder). The code is the \
          verdict whoever reads the output.\n\n\
          ULPGATE_MEMORY=8G: the memory that arrays may take at once [default: what the system, control groups and ulimit -v leave]. \
@@ -99,6 +100,8 @@ enum Command {
     Explore(explore::Arguments),
     /// Judge results from elsewhere: same bits as a mode, conforming, or outside, and what is wrong
     Judge(judge::Arguments),
+    /// Name the rule that made the scales of a quantised tensor (MX formats, NVFP4, int8, int4)
+    Scales(scales::Arguments),
     /// Write a first suite, a program and a CI workflow into a repository
     Init(init::Arguments),
     /// Explain a name, a column, a verdict, a mode, or a case: what it models, the rows that show what it finds, and
@@ -117,6 +120,7 @@ impl Command {
             Command::List(arguments) => arguments.json,
             Command::Hlo(command) => command.is_for_programs(),
             Command::Same(arguments) => arguments.json,
+            Command::Scales(arguments) => arguments.json,
             Command::Explore(arguments) => arguments.json,
             Command::Judge(arguments) => arguments.json,
             Command::Init(_) | Command::Explain(_) => false,
@@ -134,6 +138,7 @@ impl Command {
             | Command::Merge(_)
             | Command::List(_)
             | Command::Same(_)
+            | Command::Scales(_)
             | Command::Explore(_)
             | Command::Init(_)
             | Command::Explain(_) => None,
@@ -148,6 +153,7 @@ impl Command {
             | Command::Report(_)
             | Command::Merge(_)
             | Command::List(_)
+            | Command::Scales(_)
             | Command::Init(_) => false,
             Command::Hlo(_) | Command::Same(_) | Command::Explore(_) | Command::Judge(_) | Command::Explain(_) => true,
         }
@@ -221,6 +227,7 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Hlo(command) => hlo::run(&command, &mut out),
         Command::Same(arguments) => same::run(&arguments, &mut out),
         Command::Judge(arguments) => judge::run(&arguments, &mut out),
+        Command::Scales(arguments) => scales::run(&arguments, &mut out),
     });
     // The verdict stands, whoever reads it; output that was lost on a full disk is none.
     let written = out.finish();

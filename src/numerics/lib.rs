@@ -23,6 +23,7 @@ pub mod oracle;
 pub mod program;
 pub mod rewrite;
 pub mod same;
+pub mod scaled;
 pub mod stat;
 pub mod subject;
 pub mod tensor;

@@ -20,12 +20,29 @@ pub fn read(path: &Path) -> Result<Tensor, FileError> {
 
 /// As [`read`], from the bytes of a file; `path` only names it in errors.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<Tensor, FileError> {
-    parse_as(path, bytes, None)
+    parse_by(path, bytes, element_type)
 }
 
 /// As [`parse`], of a file whose element type is known from elsewhere: raw bytes (`V2`, `V1`, as NumPy saves the types of
 /// ml_dtypes) are of the type `dtype`, if that has as many bytes.
 pub fn parse_as(path: &Path, bytes: &[u8], raw: Option<DType>) -> Result<Tensor, FileError> {
+    parse_by(path, bytes, |descr| element_type(descr).or_else(|| raw_type(descr, raw?)))
+}
+
+/// As [`parse`], raw elements of one byte taken for bytes and of two for bf16.
+pub(super) fn parse_with_raw(path: &Path, bytes: &[u8]) -> Result<Tensor, FileError> {
+    parse_by(path, bytes, |descr| match descr {
+        "|V1" | "<V1" => Some((false, DType::U8, 1)),
+        "|V2" | "<V2" => Some((false, DType::BF16, 2)),
+        _ => element_type(descr),
+    })
+}
+
+fn parse_by(
+    path: &Path,
+    bytes: &[u8],
+    element_type: impl Fn(&str) -> Option<(bool, DType, usize)>,
+) -> Result<Tensor, FileError> {
     let malformed = |reason: String| FileError::Malformed { path: path.to_path_buf(), format: "npy", reason };
     let (Header { descr, fortran_order, shape }, elements) = split(bytes).map_err(malformed)?;
     let unsupported = |dtype: &str| FileError::UnsupportedDtype {
@@ -34,9 +51,7 @@ pub fn parse_as(path: &Path, bytes: &[u8], raw: Option<DType>) -> Result<Tensor,
         dtype: dtype.chars().take(LONGEST_TYPE).collect(),
     };
     let descr = descr.ok_or_else(|| unsupported("of records"))?;
-    let (is_big_endian, dtype, size) = element_type(&descr)
-        .or_else(|| raw_type(&descr, raw?))
-        .ok_or_else(|| unsupported(&descr))?;
+    let (is_big_endian, dtype, size) = element_type(&descr).ok_or_else(|| unsupported(&descr))?;
     if fortran_order && shape.len() > 1 {
         return Err(malformed("its elements are in Fortran's order: save numpy.ascontiguousarray of it".to_string()));
     }
