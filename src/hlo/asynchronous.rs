@@ -11,6 +11,7 @@ use super::emit::Emitter;
 use super::error::LowerError;
 use super::layout;
 use super::lowered_value::Value;
+use super::opcode::Asynchronous;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -29,40 +30,42 @@ pub(super) struct Bytes {
 
 /// Lowers the start or the end of an asynchronous operation. The start gives a tuple of its operands, its result and a
 /// context; the end takes the result from it.
-pub(super) fn lower(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
-    match e.instruction.opcode.as_str() {
+pub(super) fn lower(e: &mut Emitter, part: Asynchronous, mut operands: Vec<Value>) -> Result<Value> {
+    match part {
         // (destination, source, context), of which `copy-done` gives the destination.
-        "copy-start" => {
+        Asynchronous::CopyStart => {
             let source = operands.pop().ok_or_else(|| e.fail("the operand is missing"))?;
             Ok(Value::Tuple(vec![source.clone(), source, Value::Nothing]))
         }
-        "copy-done" => match operands.pop() {
+        Asynchronous::CopyDone => match operands.pop() {
             Some(Value::Tuple(mut parts)) if !parts.is_empty() => Ok(parts.swap_remove(0)),
             _ => Err(e.fail("the operand is no copy-start")),
         },
-        "async-start" => {
+        Asynchronous::AsyncStart => {
             let result = e.inline("calls", &operands)?;
             Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
         }
-        "call-start" => {
+        Asynchronous::CallStart => {
             let result = e.inline("to_apply", &operands)?;
             Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
         }
-        "slice-start" | "dynamic-slice-start" => {
-            let result = slice(e, &operands)?;
+        Asynchronous::SliceStart | Asynchronous::DynamicSliceStart => {
+            let is_dynamic = part == Asynchronous::DynamicSliceStart;
+            let result = slice(e, &operands, is_dynamic)?;
             Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
         }
-        "async-update" => operands.pop().ok_or_else(|| e.fail("the operand is missing")),
-        // The end of any of these.
-        _ => match operands.pop() {
-            Some(Value::Tuple(mut parts)) if parts.len() == 3 => Ok(parts.swap_remove(1)),
-            _ => Err(e.fail("the operand is no beginning of an asynchronous operation")),
-        },
+        Asynchronous::AsyncUpdate => operands.pop().ok_or_else(|| e.fail("the operand is missing")),
+        Asynchronous::AsyncDone | Asynchronous::CallDone | Asynchronous::DynamicSliceDone | Asynchronous::SliceDone => {
+            match operands.pop() {
+                Some(Value::Tuple(mut parts)) if parts.len() == 3 => Ok(parts.swap_remove(1)),
+                _ => Err(e.fail("the operand is no beginning of an asynchronous operation")),
+            }
+        }
     }
 }
 
 /// A slice of an array, or of its memory.
-fn slice(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
+fn slice(e: &mut Emitter, operands: &[Value], is_dynamic: bool) -> Result<Value> {
     if let [Value::Bytes(whole)] = operands {
         let ranges = e.attributes().ranges("slice")?;
         let [[start, limit, 1]] = ranges[..] else {
@@ -80,12 +83,12 @@ fn slice(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         _ => Err(e.fail("an operand is a tuple, where an array is needed")),
     });
     let arrays: Vec<ValueId> = arrays.collect::<Result<_>>()?;
-    let op = if e.instruction.opcode == "slice-start" {
+    let op = if is_dynamic {
+        Op::DynamicSlice { sizes: e.attributes().numbers("dynamic_slice_sizes")? }
+    } else {
         let ranges = e.attributes().ranges("slice")?;
         let part = |i: usize| ranges.iter().map(|r| r[i]).collect();
         Op::Slice { start: part(0), limit: part(1), stride: part(2) }
-    } else {
-        Op::DynamicSlice { sizes: e.attributes().numbers("dynamic_slice_sizes")? }
     };
     let result = e.emit(op, arrays, None)?;
     let claimed = e.claimed_shape()?;

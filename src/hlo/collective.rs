@@ -6,42 +6,43 @@ use crate::tensor::DType;
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::lowered_value::Value;
+use super::opcode::{Collective, CollectiveDone};
 use super::replica_groups::{groups, pairs};
-use super::{collective_algorithm, device, manual, ragged_exchange};
+use super::{collective_algorithm, ragged_exchange};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
-/// Lowers a collective; `None` for any other operation.
+/// Lowers a collective.
 ///
 /// A reduction adds in the order of the plan that a compiled TPU file has of it (`collective_algorithm`). Without one it adds in
 /// the group's order, one device after the other, each step in the region's type: XLA:CPU does so (FACTS 6.1), and for a TPU's
 /// program before compilation it is a modelling choice.
-pub(super) fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Option<Value>> {
-    let value = match e.instruction.opcode.as_str() {
-        "partition-id" | "replica-id" => device::own_number(e)?,
-        "all-reduce" | "all-reduce-start" => each_operand(e, operands, all_reduce)?,
-        "all-gather" => each_operand(e, operands, all_gather)?,
-        "reduce-scatter" => each_operand(e, operands, reduce_scatter)?,
-        "collective-broadcast" => each_operand(e, operands, broadcast)?,
-        "collective-permute" => permute(e, operands)?,
-        "all-gather-start" => begun(operands, each_operand(e, operands, all_gather)?),
-        "collective-permute-start" => begun(operands, permute(e, operands)?),
-        "all-to-all" if operands.len() == 1 => all_to_all(e, &operands[0])?,
-        "all-to-all" => all_to_all_of_parts(e, operands)?,
-        "ragged-all-to-all" => ragged_exchange::lower(e, operands)?,
-        "all-reduce-done" => operands.first().cloned().ok_or_else(|| e.fail("the operand is missing"))?,
-        "all-gather-done" | "collective-permute-done" => match operands {
-            [Value::Tuple(parts)] if parts.len() >= 2 => parts[1].clone(),
-            _ => return Err(e.fail("the operand is no beginning of a collective")),
+pub(super) fn lower(e: &mut Emitter, collective: Collective, operands: &[Value]) -> Result<Value> {
+    match collective {
+        Collective::AllReduce | Collective::AllReduceStart => each_operand(e, operands, all_reduce),
+        Collective::AllGather => each_operand(e, operands, all_gather),
+        Collective::ReduceScatter => each_operand(e, operands, reduce_scatter),
+        Collective::CollectiveBroadcast => each_operand(e, operands, broadcast),
+        Collective::CollectivePermute => permute(e, operands),
+        Collective::AllGatherStart => Ok(begun(operands, each_operand(e, operands, all_gather)?)),
+        Collective::CollectivePermuteStart => Ok(begun(operands, permute(e, operands)?)),
+        Collective::AllToAll => match operands {
+            [operand] => all_to_all(e, operand),
+            _ => all_to_all_of_parts(e, operands),
         },
-        "custom-call" => match e.attributes().word("custom_call_target") {
-            Some("xla.sdy.GlobalToLocalShape") => manual::cut(e, operands)?,
-            Some("xla.sdy.LocalToGlobalShape") => manual::join(e, operands)?,
-            _ => return Ok(None),
+        Collective::RaggedAllToAll => ragged_exchange::lower(e, operands),
+    }
+}
+
+/// The end of a collective: the result that its beginning has.
+pub(super) fn done(e: &Emitter, end: CollectiveDone, operands: &[Value]) -> Result<Value> {
+    match end {
+        CollectiveDone::AllReduceDone => operands.first().cloned().ok_or_else(|| e.fail("the operand is missing")),
+        CollectiveDone::AllGatherDone | CollectiveDone::CollectivePermuteDone => match operands {
+            [Value::Tuple(parts)] if parts.len() >= 2 => Ok(parts[1].clone()),
+            _ => Err(e.fail("the operand is no beginning of a collective")),
         },
-        _ => return Ok(None),
-    };
-    Ok(Some(value))
+    }
 }
 
 /// The tuple of operands, results and contexts that a collective begins with.

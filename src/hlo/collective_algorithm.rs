@@ -11,6 +11,7 @@ use super::emit::Emitter;
 use super::error::LowerError;
 use super::lowered_value::Value;
 use super::memory_tiles::Tiles;
+use super::opcode::Opcode;
 use super::settings;
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -25,7 +26,7 @@ pub struct PlannedCollective {
     /// Its name in the file.
     pub name: String,
     /// Its opcode.
-    pub opcode: String,
+    pub opcode: Opcode,
     /// `op_name` of its metadata.
     pub op_name: Option<String>,
     /// The devices of its groups.

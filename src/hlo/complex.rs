@@ -2,44 +2,27 @@
 
 use std::sync::Arc;
 
-use crate::ir::{Binary, Compare, Instruction, LibraryFunction, Op, ValueId};
+use crate::ir::{Binary, Compare, Instruction, LibraryFunction, Op, Unary, ValueId};
 
 use super::ast::Literal;
+use super::complex_function::Parts;
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::lowered_value::Value;
+use super::opcode::{ComplexPart, Elementwise, Indexed, Movement, Opcode, Product, Reduction, Reinterpretation};
 use super::parameter_list::is_complex;
 use super::{complex_function as function, complex_more as more, complex_row as row, operation};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
-/// Operations that take real and imaginary parts apart: those that move elements, and what is linear in each part.
-const APART: &[&str] = &[
-    "add",
-    "bitcast",
-    "broadcast",
-    "concatenate",
-    "dynamic-slice",
-    "dynamic-update-slice",
-    "gather",
-    "negate",
-    "pad",
-    "reduce",
-    "reduce-window",
-    "reshape",
-    "reverse",
-    "select",
-    "slice",
-    "subtract",
-    "transpose",
-];
-
 /// Whether an operation takes complex numbers or makes them.
 pub(super) fn takes(e: &Emitter, operands: &[Value]) -> bool {
-    let opcode = e.instruction.opcode.as_str();
-    matches!(opcode, "complex" | "real" | "imag")
-        || opcode == "convert" && is_complex(&e.instruction.shape)
-        || operands.iter().any(|operand| matches!(operand, Value::Complex(_)))
+    let makes = match &e.instruction.opcode {
+        Opcode::ComplexPart(_) => true,
+        Opcode::Elementwise(Elementwise::Convert) => is_complex(&e.instruction.shape),
+        _ => false,
+    };
+    makes || operands.iter().any(|operand| matches!(operand, Value::Complex(_)))
 }
 
 /// A constant: its parts, of each element's text `(1, -2)`, or `1`.
@@ -82,102 +65,184 @@ fn part_of(literal: &Literal, side: usize) -> Literal {
 
 /// Lowers an operation on complex numbers.
 pub(super) fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
-    let opcode = e.instruction.opcode.as_str();
-    match (opcode, &operands[..]) {
-        ("complex", [Value::Array(re), Value::Array(im)]) => Ok(Value::Complex([*re, *im])),
-        ("real", [Value::Complex([re, _])]) => Ok(Value::Array(*re)),
-        ("imag", [Value::Complex([_, im])]) => Ok(Value::Array(*im)),
-        ("real", [Value::Array(re)]) => Ok(Value::Array(*re)),
-        // (a + bi) (c + di) = (ac - bd) + (bc + ad) i, in the order of XLA's emitters: the left product may go unrounded.
-        ("multiply", [Value::Complex([a, b]), Value::Complex([c, d])]) => {
-            let mut binary = |binary: Binary, x: ValueId, y: ValueId| e.emit(Op::Binary(binary), vec![x, y], None);
-            let [ac, bd] = [binary(Binary::Multiply, *a, *c)?, binary(Binary::Multiply, *b, *d)?];
-            let re = binary(Binary::Subtract, ac, bd)?;
-            let [bc, ad] = [binary(Binary::Multiply, *b, *c)?, binary(Binary::Multiply, *a, *d)?];
-            let im = binary(Binary::Add, bc, ad)?;
-            for part in [re, im] {
-                e.body.instructions[part].library = Some(Arc::new(LibraryFunction::ComplexProduct));
-            }
-            Ok(Value::Complex([re, im]))
-        }
-        _ if APART.contains(&opcode) => {
-            let mut parts = [0; 2];
-            for (side, part) in parts.iter_mut().enumerate() {
-                let of_part = |operand: &Value| match operand {
-                    Value::Complex(both) => Value::Array(both[side]),
-                    other => other.clone(),
-                };
-                let operands: Vec<Value> = operands.iter().map(of_part).collect();
-                e.part = true;
-                let lowered = e.over_arrays(&operands);
-                e.part = false;
-                match lowered? {
-                    Value::Array(id) => {
-                        if let Instruction { op: Op::Reduce { .. }, library, .. } = &mut e.body.instructions[id] {
-                            *library = Some(Arc::new(LibraryFunction::ComplexSum));
-                        }
-                        *part = id;
-                    }
-                    _ => return Err(e.unknown("several complex arrays at once are not supported")),
+    match &e.instruction.opcode {
+        Opcode::Binary(binary) => of_two(e, *binary, &operands),
+        Opcode::ComplexPart(part) => part_or_whole(e, *part, &operands),
+        Opcode::Elementwise(Elementwise::Compare) => match operands[..] {
+            [Value::Complex(x), Value::Complex(y)] => compare(e, x, y),
+            _ => Err(unsupported(e)),
+        },
+        Opcode::Elementwise(Elementwise::Convert) => match &operands[..] {
+            [operand] => convert(e, operand),
+            _ => Err(unsupported(e)),
+        },
+        Opcode::Product(Product::Dot) => match operands[..] {
+            [Value::Complex(x), Value::Complex(y)] => dot(e, x, y),
+            _ => Err(unsupported(e)),
+        },
+        Opcode::Unary(unary) => of_one(e, *unary, &operands),
+        // What moves elements, and what is linear in each part.
+        Opcode::Elementwise(Elementwise::Select)
+        | Opcode::Indexed(Indexed::DynamicSlice | Indexed::DynamicUpdateSlice | Indexed::Gather)
+        | Opcode::Movement(
+            Movement::Broadcast
+            | Movement::Concatenate
+            | Movement::Pad
+            | Movement::Reshape
+            | Movement::Reverse
+            | Movement::Slice
+            | Movement::Transpose,
+        )
+        | Opcode::Reduction(Reduction::Reduce | Reduction::ReduceWindow)
+        | Opcode::Reinterpretation(Reinterpretation::Bitcast) => by_parts(e, &operands),
+        Opcode::Asynchronous(_)
+        | Opcode::Collective(_)
+        | Opcode::CollectiveDone(_)
+        | Opcode::Control(_)
+        | Opcode::Decomposition(_)
+        | Opcode::DeviceNumber(_)
+        | Opcode::Elementwise(Elementwise::Clamp | Elementwise::ReducePrecision)
+        | Opcode::Identity(_)
+        | Opcode::Indexed(Indexed::Scatter)
+        | Opcode::Movement(Movement::GetDimensionSize | Movement::Iota | Movement::SetDimensionSize)
+        | Opcode::Other(_)
+        | Opcode::Outside(_)
+        | Opcode::Product(Product::Convolution | Product::RaggedDot)
+        | Opcode::Ranking(_)
+        | Opcode::Reduction(Reduction::SelectAndScatter)
+        | Opcode::Reinterpretation(Reinterpretation::BitcastConvert)
+        | Opcode::Single(_)
+        | Opcode::Token(_)
+        | Opcode::Tuples(_) => Err(unsupported(e)),
+    }
+}
+
+/// The error of an operation that is not lowered for complex numbers.
+fn unsupported(e: &Emitter) -> LowerError {
+    e.unknown(format!(
+        "{} of these operands is not supported for complex numbers; beside arithmetic and moves there are {}, power, {}",
+        e.instruction.opcode,
+        function::KNOWN,
+        more::KNOWN.map(Unary::name).join(", ")
+    ))
+}
+
+/// A complex number of its parts, or a part of one.
+fn part_or_whole(e: &Emitter, part: ComplexPart, operands: &[Value]) -> Result<Value> {
+    match (part, operands) {
+        (ComplexPart::Complex, [Value::Array(re), Value::Array(im)]) => Ok(Value::Complex([*re, *im])),
+        (ComplexPart::Imag, [Value::Complex([_, im])]) => Ok(Value::Array(*im)),
+        (ComplexPart::Real, [Value::Complex([re, _]) | Value::Array(re)]) => Ok(Value::Array(*re)),
+        (ComplexPart::Complex | ComplexPart::Imag | ComplexPart::Real, _) => Err(unsupported(e)),
+    }
+}
+
+/// A function of one complex number.
+fn of_one(e: &mut Emitter, unary: Unary, operands: &[Value]) -> Result<Value> {
+    match (unary, operands) {
+        (Unary::Negate, _) => by_parts(e, operands),
+        (Unary::Abs, [Value::Complex(x)]) => Ok(Value::Array(function::abs(e, *x)?)),
+        (Unary::Exponential, [Value::Complex(x)]) => Ok(Value::Complex(function::exponential(e, *x)?)),
+        (Unary::Log, [Value::Complex(x)]) => Ok(Value::Complex(function::log(e, *x)?)),
+        (_, [Value::Complex(x)]) => match more::of_one(e, unary, *x)? {
+            Some(parts) => Ok(Value::Complex(parts)),
+            None => Err(unsupported(e)),
+        },
+        _ => Err(unsupported(e)),
+    }
+}
+
+/// A function of two complex numbers.
+fn of_two(e: &mut Emitter, binary: Binary, operands: &[Value]) -> Result<Value> {
+    match (binary, operands) {
+        (Binary::Add | Binary::Subtract, _) => by_parts(e, operands),
+        (Binary::Multiply, [Value::Complex(x), Value::Complex(y)]) => product(e, *x, *y),
+        (Binary::Divide, [Value::Complex(x), Value::Complex(y)]) => Ok(Value::Complex(function::divide(e, *x, *y)?)),
+        (Binary::Power, [Value::Complex(x), Value::Complex(y)]) => Ok(Value::Complex(more::power(e, *x, *y)?)),
+        _ => Err(unsupported(e)),
+    }
+}
+
+/// `(a + bi) (c + di) = (ac - bd) + (bc + ad) i`, in the order of XLA's emitters: the left product may go unrounded.
+fn product(e: &mut Emitter, [a, b]: Parts, [c, d]: Parts) -> Result<Value> {
+    let mut binary = |binary: Binary, x: ValueId, y: ValueId| e.emit(Op::Binary(binary), vec![x, y], None);
+    let [ac, bd] = [binary(Binary::Multiply, a, c)?, binary(Binary::Multiply, b, d)?];
+    let re = binary(Binary::Subtract, ac, bd)?;
+    let [bc, ad] = [binary(Binary::Multiply, b, c)?, binary(Binary::Multiply, a, d)?];
+    let im = binary(Binary::Add, bc, ad)?;
+    for part in [re, im] {
+        e.body.instructions[part].library = Some(Arc::new(LibraryFunction::ComplexProduct));
+    }
+    Ok(Value::Complex([re, im]))
+}
+
+/// The real and the imaginary part, each by the operation over arrays.
+fn by_parts(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
+    let mut parts = [0; 2];
+    for (side, part) in parts.iter_mut().enumerate() {
+        let of_part = |operand: &Value| match operand {
+            Value::Complex(both) => Value::Array(both[side]),
+            other => other.clone(),
+        };
+        let operands: Vec<Value> = operands.iter().map(of_part).collect();
+        e.part = true;
+        let lowered = e.over_arrays(&operands);
+        e.part = false;
+        match lowered? {
+            Value::Array(id) => {
+                if let Instruction { op: Op::Reduce { .. }, library, .. } = &mut e.body.instructions[id] {
+                    *library = Some(Arc::new(LibraryFunction::ComplexSum));
                 }
+                *part = id;
             }
-            Ok(Value::Complex(parts))
-        }
-        ("divide", [Value::Complex(x), Value::Complex(y)]) => Ok(Value::Complex(function::divide(e, *x, *y)?)),
-        ("exponential", [Value::Complex(x)]) => Ok(Value::Complex(function::exponential(e, *x)?)),
-        ("log", [Value::Complex(x)]) => Ok(Value::Complex(function::log(e, *x)?)),
-        ("dot", [Value::Complex(x), Value::Complex(y)]) => {
-            if let Some(parts) = row::product(e, *x, *y)? {
-                return Ok(Value::Complex(parts));
-            }
-            let mut product = |x: ValueId, y: ValueId| {
-                e.part = true;
-                let product = e.over_arrays(&[Value::Array(x), Value::Array(y)]);
-                e.part = false;
-                match product? {
-                    Value::Array(id) => {
-                        if let Instruction { op: Op::Dot { .. }, library, .. } = &mut e.body.instructions[id] {
-                            *library = Some(Arc::new(LibraryFunction::ComplexDot));
-                        }
-                        Ok(id)
-                    }
-                    _ => Err(e.fail("a dot gives one array")),
-                }
-            };
-            let [ac, bd] = [product(x[0], y[0])?, product(x[1], y[1])?];
-            let [ad, bc] = [product(x[0], y[1])?, product(x[1], y[0])?];
-            let re = e.emit(Op::Binary(Binary::Subtract), vec![ac, bd], None)?;
-            let im = e.emit(Op::Binary(Binary::Add), vec![ad, bc], None)?;
-            Ok(Value::Complex([re, im]))
-        }
-        ("power", [Value::Complex(x), Value::Complex(y)]) => Ok(Value::Complex(more::power(e, *x, *y)?)),
-        (_, [Value::Complex(x)]) if more::KNOWN.contains(&opcode) => Ok(Value::Complex(more::of_one(e, opcode, *x)?)),
-        ("abs", [Value::Complex(x)]) => Ok(Value::Array(function::abs(e, *x)?)),
-        ("compare", [Value::Complex(x), Value::Complex(y)]) => {
-            let direction = e.attributes().word("direction").and_then(Compare::from_name);
-            let direction = direction.ok_or_else(|| e.refuse("direction", "unknown direction"))?;
-            Ok(Value::Array(function::equal(e, direction, *x, *y)?))
-        }
-        ("convert", [operand]) => {
-            e.part = true;
-            let claimed = e.claimed_shape();
-            e.part = false;
-            let dtype = claimed?.element_type();
-            let parts = match operand {
-                Value::Complex(parts) => parts.to_vec(),
-                Value::Array(real) => vec![*real],
-                _ => return Err(e.fail("an array is needed")),
-            };
-            Ok(Value::Complex(function::convert(e, &parts, dtype)?))
-        }
-        _ => {
-            let why = format!(
-                "{opcode} of these operands is not supported for complex numbers; beside arithmetic and moves there are {}, \
-                 power, {}",
-                function::KNOWN,
-                more::KNOWN.join(", ")
-            );
-            Err(e.unknown(why))
+            _ => return Err(e.unknown("several complex arrays at once are not supported")),
         }
     }
+    Ok(Value::Complex(parts))
+}
+
+/// A dot of complex numbers: of one row in a loop, else four dots of parts.
+fn dot(e: &mut Emitter, x: Parts, y: Parts) -> Result<Value> {
+    if let Some(parts) = row::product(e, x, y)? {
+        return Ok(Value::Complex(parts));
+    }
+    let mut product = |x: ValueId, y: ValueId| {
+        e.part = true;
+        let product = e.over_arrays(&[Value::Array(x), Value::Array(y)]);
+        e.part = false;
+        match product? {
+            Value::Array(id) => {
+                if let Instruction { op: Op::Dot { .. }, library, .. } = &mut e.body.instructions[id] {
+                    *library = Some(Arc::new(LibraryFunction::ComplexDot));
+                }
+                Ok(id)
+            }
+            _ => Err(e.fail("a dot gives one array")),
+        }
+    };
+    let [ac, bd] = [product(x[0], y[0])?, product(x[1], y[1])?];
+    let [ad, bc] = [product(x[0], y[1])?, product(x[1], y[0])?];
+    let re = e.emit(Op::Binary(Binary::Subtract), vec![ac, bd], None)?;
+    let im = e.emit(Op::Binary(Binary::Add), vec![ad, bc], None)?;
+    Ok(Value::Complex([re, im]))
+}
+
+fn compare(e: &mut Emitter, x: Parts, y: Parts) -> Result<Value> {
+    let direction = e.attributes().word("direction").and_then(Compare::from_name);
+    let direction = direction.ok_or_else(|| e.refuse("direction", "unknown direction"))?;
+    Ok(Value::Array(function::equal(e, direction, x, y)?))
+}
+
+/// The parts in another type, or a real number as a complex one.
+fn convert(e: &mut Emitter, operand: &Value) -> Result<Value> {
+    e.part = true;
+    let claimed = e.claimed_shape();
+    e.part = false;
+    let dtype = claimed?.element_type();
+    let parts = match operand {
+        Value::Complex(parts) => parts.to_vec(),
+        Value::Array(real) => vec![*real],
+        _ => return Err(e.fail("an array is needed")),
+    };
+    Ok(Value::Complex(function::convert(e, &parts, dtype)?))
 }

@@ -13,34 +13,63 @@ use super::fill::number;
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// The functions of one number that are known here.
-pub(super) const KNOWN: &[&str] =
-    &["cosine", "exponential-minus-one", "log-plus-one", "logistic", "rsqrt", "sign", "sine", "sqrt", "tan", "tanh"];
+pub(super) const KNOWN: [Unary; 10] = [
+    Unary::Cosine,
+    Unary::ExponentialMinusOne,
+    Unary::LogPlusOne,
+    Unary::Logistic,
+    Unary::Rsqrt,
+    Unary::Sign,
+    Unary::Sine,
+    Unary::Sqrt,
+    Unary::Tan,
+    Unary::Tanh,
+];
 
-/// A function by its opcode, one of [`KNOWN`].
-pub(super) fn of_one(e: &mut Emitter, opcode: &str, z: Parts) -> Result<Parts> {
-    match opcode {
-        "cosine" => cosine(e, z),
-        "sine" => sine(e, z),
-        "exponential-minus-one" => exponential_minus_one(e, z),
-        "log-plus-one" => log_plus_one(e, z),
-        "logistic" => {
-            let negative = [unary(e, Unary::Negate, z[0])?, unary(e, Unary::Negate, z[1])?];
-            let power = exponential(e, negative)?;
-            let (one, zero) = (number(e, z[0], 1.0)?, number(e, z[0], 0.0)?);
-            let divisor = [binary(e, Binary::Add, power[0], one)?, power[1]];
-            divide(e, [one, zero], divisor)
-        }
-        "sqrt" => sqrt(e, z),
-        "rsqrt" => rsqrt(e, z),
-        "sign" => sign(e, z),
-        // tan z = -i tanh (i z)
-        "tan" => {
-            let turned = [unary(e, Unary::Negate, z[1])?, z[0]];
-            let [re, im] = tanh(e, turned)?;
-            Ok([im, unary(e, Unary::Negate, re)?])
-        }
-        _ => tanh(e, z),
-    }
+/// A function of one number; `None` for one that is not among [`KNOWN`].
+pub(super) fn of_one(e: &mut Emitter, unary: Unary, z: Parts) -> Result<Option<Parts>> {
+    Ok(Some(match unary {
+        Unary::Cosine => cosine(e, z)?,
+        Unary::Sine => sine(e, z)?,
+        Unary::ExponentialMinusOne => exponential_minus_one(e, z)?,
+        Unary::LogPlusOne => log_plus_one(e, z)?,
+        Unary::Logistic => logistic(e, z)?,
+        Unary::Sqrt => sqrt(e, z)?,
+        Unary::Rsqrt => rsqrt(e, z)?,
+        Unary::Sign => sign(e, z)?,
+        Unary::Tan => tan(e, z)?,
+        Unary::Tanh => tanh(e, z)?,
+        Unary::Abs
+        | Unary::Cbrt
+        | Unary::Ceil
+        | Unary::CountLeadingZeros
+        | Unary::Erf
+        | Unary::Exponential
+        | Unary::Floor
+        | Unary::IsFinite
+        | Unary::Log
+        | Unary::Negate
+        | Unary::Not
+        | Unary::PopulationCount
+        | Unary::RoundNearestAfz
+        | Unary::RoundNearestEven => return Ok(None),
+    }))
+}
+
+/// `1 / (1 + e^-z)`.
+fn logistic(e: &mut Emitter, z: Parts) -> Result<Parts> {
+    let negative = [unary(e, Unary::Negate, z[0])?, unary(e, Unary::Negate, z[1])?];
+    let power = exponential(e, negative)?;
+    let (one, zero) = (number(e, z[0], 1.0)?, number(e, z[0], 0.0)?);
+    let divisor = [binary(e, Binary::Add, power[0], one)?, power[1]];
+    divide(e, [one, zero], divisor)
+}
+
+/// `tan z = -i tanh (i z)`.
+fn tan(e: &mut Emitter, z: Parts) -> Result<Parts> {
+    let turned = [unary(e, Unary::Negate, z[1])?, z[0]];
+    let [re, im] = tanh(e, turned)?;
+    Ok([im, unary(e, Unary::Negate, re)?])
 }
 
 /// Whether numbers are infinite.

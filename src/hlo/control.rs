@@ -8,23 +8,34 @@ use super::emit::Emitter;
 use super::error::LowerError;
 use super::fill::integer;
 use super::lowered_value::Value;
+use super::opcode::{Control, Opcode};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// Whether all devices take a loop or a choice together: in it they exchange values, or tell themselves apart.
 pub(super) fn is_together(e: &Emitter) -> Result<bool> {
-    Ok(match e.instruction.opcode.as_str() {
-        "while" => {
+    Ok(match &e.instruction.opcode {
+        Opcode::Control(Control::While) => {
             let attributes = e.attributes();
             e.lowering.tells(&[attributes.callee("body")?, attributes.callee("condition")?])
         }
-        "conditional" => e.lowering.tells(&branches(e)?),
+        Opcode::Control(Control::Conditional) => e.lowering.tells(&branches(e)?),
         _ => false,
     })
 }
 
+/// Lowers a call, a choice or a loop.
+pub(super) fn lower(e: &mut Emitter, control: Control, operands: Vec<Value>) -> Result<Value> {
+    match control {
+        Control::Call | Control::Map => e.inline("to_apply", &operands),
+        Control::Conditional => choose(e, &operands),
+        Control::Fusion => e.inline("calls", &operands),
+        Control::While => repeat(e, operands),
+    }
+}
+
 /// A loop.
-pub(super) fn repeat(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
+fn repeat(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
     let state = operands.pop().ok_or_else(|| e.fail("the operand is missing"))?;
     if is_together(e)? {
         return device::repeat(e, &state);
@@ -58,7 +69,7 @@ fn branches<'a>(e: &Emitter<'_, 'a>) -> Result<Vec<&'a str>> {
 
 /// A choice between computations. Both worlds evaluate every branch, and then pick: no branch has effects. A
 /// predicate picks the first of two; an index out of range picks the last.
-pub(super) fn choose(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
+fn choose(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     let Some((which, arguments)) = operands.split_first() else {
         return Err(e.fail("the first operand must be a predicate or an index"));
     };

@@ -9,36 +9,13 @@ use super::emit::Emitter;
 use super::error::LowerError;
 use super::fill::integer;
 use super::lowered_value::Value;
-use super::{control, manual, operation, settings};
+use super::opcode::{Asynchronous, Control, DeviceNumber, Identity, Opcode, Tuples};
+use super::{control, manual};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// Devices of a program, at most: each has its own copy of what differs.
 const DEVICES: usize = 1024;
-
-/// Opcodes that give a device its own number.
-const NUMBERS: &[&str] = &["partition-id", "replica-id"];
-
-/// Opcodes that hand on what each device has, or do something with one part after the other.
-const HANDING_ON: &[&str] = &[
-    "async-done",
-    "async-start",
-    "async-update",
-    "call",
-    "call-done",
-    "call-start",
-    "copy",
-    "copy-done",
-    "copy-start",
-    "domain",
-    "dynamic-slice-done",
-    "fusion",
-    "get-tuple-element",
-    "map",
-    "opt-barrier",
-    "slice-done",
-    "tuple",
-];
 
 /// Number of devices that run a program: each of `replicas` in `partitions` parts. Device `replica * partitions +
 /// partition` (XLA's flattened id) is one of them.
@@ -111,19 +88,59 @@ pub(super) fn tellers(module: &Module) -> Vec<bool> {
 }
 
 /// Whether by an operation of this opcode one device tells itself from another, or learns of another.
-fn is_telling(opcode: &str) -> bool {
-    NUMBERS.contains(&opcode) || settings::is_collective(opcode)
+fn is_telling(opcode: &Opcode) -> bool {
+    matches!(opcode, Opcode::DeviceNumber(_) | Opcode::Collective(_))
 }
 
 /// Whether an instruction itself lets devices tell themselves apart, or learn of another.
 pub(super) fn tells(instruction: &ast::Instruction) -> bool {
-    is_telling(&instruction.opcode) || operation::refusal(&instruction.opcode).is_some()
+    is_telling(&instruction.opcode) || instruction.opcode.refusal().is_some()
 }
 
 /// Whether an operation is lowered once for each device: it takes what differs between them, and does not hand it on.
 pub(super) fn is_apart(e: &Emitter, operands: &[Value]) -> bool {
-    let opcode = e.instruction.opcode.as_str();
-    operands.iter().any(Value::differs) && !HANDING_ON.contains(&opcode)
+    operands.iter().any(Value::differs) && !hands_on(&e.instruction.opcode)
+}
+
+/// Whether an opcode hands on what each device has, or does something with one part after the other.
+fn hands_on(opcode: &Opcode) -> bool {
+    match opcode {
+        Opcode::Asynchronous(
+            Asynchronous::AsyncDone
+            | Asynchronous::AsyncStart
+            | Asynchronous::AsyncUpdate
+            | Asynchronous::CallDone
+            | Asynchronous::CallStart
+            | Asynchronous::CopyDone
+            | Asynchronous::CopyStart
+            | Asynchronous::DynamicSliceDone
+            | Asynchronous::SliceDone,
+        )
+        | Opcode::Control(Control::Call | Control::Fusion | Control::Map)
+        | Opcode::Identity(Identity::Copy | Identity::Domain | Identity::OptBarrier)
+        | Opcode::Tuples(Tuples::GetTupleElement | Tuples::Tuple) => true,
+        Opcode::Asynchronous(Asynchronous::DynamicSliceStart | Asynchronous::SliceStart)
+        | Opcode::Control(Control::Conditional | Control::While)
+        | Opcode::Identity(Identity::AddDependency)
+        | Opcode::Binary(_)
+        | Opcode::Collective(_)
+        | Opcode::CollectiveDone(_)
+        | Opcode::ComplexPart(_)
+        | Opcode::Decomposition(_)
+        | Opcode::DeviceNumber(_)
+        | Opcode::Elementwise(_)
+        | Opcode::Indexed(_)
+        | Opcode::Movement(_)
+        | Opcode::Other(_)
+        | Opcode::Outside(_)
+        | Opcode::Product(_)
+        | Opcode::Ranking(_)
+        | Opcode::Reduction(_)
+        | Opcode::Reinterpretation(_)
+        | Opcode::Single(_)
+        | Opcode::Token(_)
+        | Opcode::Unary(_) => false,
+    }
 }
 
 /// Lowers an operation once per device, on that device's operands.
@@ -139,9 +156,12 @@ pub(super) fn apart(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
 }
 
 /// `partition-id` or `replica-id`.
-pub(super) fn own_number(e: &mut Emitter) -> Result<Value> {
+pub(super) fn own_number(e: &mut Emitter, number: DeviceNumber) -> Result<Value> {
     let Devices { replicas, partitions, .. } = e.lowering.devices;
-    let is_partition = e.instruction.opcode == "partition-id";
+    let is_partition = match number {
+        DeviceNumber::PartitionId => true,
+        DeviceNumber::ReplicaId => false,
+    };
     let mut numbers = Vec::new();
     for number in 0..if is_partition { partitions } else { replicas } {
         numbers.push(Value::Array(integer(e, DType::U32, number as i64, &[])?));

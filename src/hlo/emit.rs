@@ -11,12 +11,13 @@ use super::ast::{self, Layout};
 use super::error::LowerError;
 use super::lower::{Body, Given, Lowering};
 use super::lowered_value::Value;
+use super::opcode::{Control, Identity, Opcode, Reinterpretation, Single, Token, Tuples};
 use super::origin::Origin;
 use super::surroundings::Scope;
 use super::view::Attributes;
 use super::written_shape::shape_of;
 use super::{
-    asynchronous, collective, complex, control, custom_call, device, fft, layout, operation, rng_bit_generator,
+    asynchronous, collective, complex, control, custom_call, device, fft, layout, manual, operation, rng_bit_generator,
     window_config,
 };
 
@@ -83,7 +84,8 @@ impl<'a> Emitter<'_, 'a> {
     pub fn region(&mut self, attribute: &str) -> Result<ComputationId> {
         if self.part {
             let region = self.lowering.computation(self.instruction, self.attributes().callee(attribute)?)?;
-            let is_sum = region.instructions.get(region.root).is_some_and(|root| root.opcode == "add");
+            let is_sum =
+                region.instructions.get(region.root).is_some_and(|root| root.opcode == Opcode::Binary(Binary::Add));
             if !is_sum || region.instructions.len() != 3 {
                 return Err(self.unknown_at(attribute, "of regions over complex numbers sums are supported"));
             }
@@ -160,7 +162,8 @@ impl<'a> Emitter<'_, 'a> {
         self.body.instructions[id].minor = layout::minor_dim(self.shape(id).dims(), written);
         if let Some(k) = self.body.products(id) {
             // An `fft` is a dot here alone.
-            self.body.instructions[id].on_matrix_unit = self.lowering.for_tpu && self.instruction.opcode != "fft";
+            self.body.instructions[id].on_matrix_unit =
+                self.lowering.for_tpu && self.instruction.opcode != Opcode::Single(Single::Fft);
             self.body.instructions[id].tiling = self.scope.tiling.as_ref().map(|tiling| Arc::new(tiling.of_k(k)));
         }
         Ok(id)
@@ -175,11 +178,19 @@ impl<'a> Emitter<'_, 'a> {
     /// Lowers an instruction, on all devices.
     pub fn instruction(&mut self, operands: Vec<Value>) -> Result<Value> {
         let opcode = &self.instruction.opcode;
-        if let Some(why) = operation::refusal(opcode) {
+        if let Some(why) = opcode.refusal() {
             return Err(self.unknown(format!("opcode `{opcode}` is not supported: {why}")));
         }
-        if let Some(value) = collective::lower(self, &operands)? {
-            return Ok(value);
+        match opcode {
+            Opcode::Collective(collective) => return collective::lower(self, *collective, &operands),
+            Opcode::CollectiveDone(end) => return collective::done(self, *end, &operands),
+            Opcode::DeviceNumber(number) => return device::own_number(self, *number),
+            Opcode::Single(Single::CustomCall) => {
+                if let Some(value) = manual::of_target(self, &operands)? {
+                    return Ok(value);
+                }
+            }
+            _ => {}
         }
         if control::is_together(self)? || !device::is_apart(self, &operands) {
             return self.on_one(operands);
@@ -189,55 +200,69 @@ impl<'a> Emitter<'_, 'a> {
 
     /// Lowers an instruction on one device, or on all devices alike.
     pub fn on_one(&mut self, mut operands: Vec<Value>) -> Result<Value> {
-        match self.instruction.opcode.as_str() {
-            "fusion" => self.inline("calls", &operands),
-            "call" | "map" => self.inline("to_apply", &operands),
-            "tuple" => Ok(Value::Tuple(operands)),
-            "get-tuple-element" => {
+        match &self.instruction.opcode {
+            Opcode::Asynchronous(part) => asynchronous::lower(self, *part, operands),
+            Opcode::Control(control) => control::lower(self, *control, operands),
+            Opcode::Identity(Identity::AddDependency) if !operands.is_empty() => Ok(operands.swap_remove(0)),
+            Opcode::Identity(Identity::Copy | Identity::Domain) => self.identity(Op::Copy, operands),
+            Opcode::Identity(Identity::OptBarrier) => self.identity(Op::OptimizationBarrier, operands),
+            Opcode::Single(Single::CustomCall) => custom_call::lower(self, &operands),
+            Opcode::Single(Single::Fft) => fft::lower(self, &operands),
+            Opcode::Single(Single::RngBitGenerator) => rng_bit_generator::lower(self, &operands),
+            Opcode::Token(Token::AfterAll | Token::CreateToken) => Ok(Value::Nothing),
+            Opcode::Tuples(tuples) => self.tuples(*tuples, operands),
+            Opcode::Reinterpretation(Reinterpretation::Bitcast) => match asynchronous::bytes(self, &operands) {
+                Some(bytes) => Ok(bytes),
+                None => self.elements(operands),
+            },
+            Opcode::Binary(_)
+            | Opcode::ComplexPart(_)
+            | Opcode::Decomposition(_)
+            | Opcode::Elementwise(_)
+            | Opcode::Indexed(_)
+            | Opcode::Movement(_)
+            | Opcode::Product(_)
+            | Opcode::Ranking(_)
+            | Opcode::Reduction(_)
+            | Opcode::Reinterpretation(Reinterpretation::BitcastConvert)
+            | Opcode::Unary(_) => self.elements(operands),
+            Opcode::Collective(_)
+            | Opcode::CollectiveDone(_)
+            | Opcode::DeviceNumber(_)
+            | Opcode::Identity(Identity::AddDependency)
+            | Opcode::Other(_)
+            | Opcode::Outside(_)
+            | Opcode::Single(Single::Constant | Single::Parameter) => self.elements(operands),
+        }
+    }
+
+    /// Lowers an operation on elements, of complex or of other numbers.
+    fn elements(&mut self, operands: Vec<Value>) -> Result<Value> {
+        if complex::takes(self, &operands) { complex::lower(self, operands) } else { self.over_arrays(&operands) }
+    }
+
+    /// A tuple, or an element of one.
+    fn tuples(&mut self, tuples: Tuples, mut operands: Vec<Value>) -> Result<Value> {
+        match tuples {
+            Tuples::Tuple => Ok(Value::Tuple(operands)),
+            Tuples::GetTupleElement => {
                 let index = self.attributes().number("index")?;
                 match operands.pop() {
                     Some(Value::Tuple(mut parts)) if index < parts.len() => Ok(parts.swap_remove(index)),
                     _ => Err(self.fail(format!("the operand is no tuple with an element {index}"))),
                 }
             }
-            "copy-start"
-            | "copy-done"
-            | "slice-start"
-            | "slice-done"
-            | "dynamic-slice-start"
-            | "dynamic-slice-done"
-            | "async-start"
-            | "async-update"
-            | "async-done"
-            | "call-start"
-            | "call-done" => asynchronous::lower(self, operands),
-            "custom-call" => custom_call::lower(self, &operands),
-            "after-all" | "create-token" => Ok(Value::Nothing),
-            "add-dependency" if !operands.is_empty() => Ok(operands.swap_remove(0)),
-            "fft" => fft::lower(self, &operands),
-            "rng-bit-generator" => rng_bit_generator::lower(self, &operands),
-            "copy" | "opt-barrier" | "domain" => {
-                let op = match self.instruction.opcode.as_str() {
-                    "opt-barrier" => Op::OptimizationBarrier,
-                    _ => Op::Copy,
-                };
-                let operand = operands.pop().ok_or_else(|| self.fail("the operand is missing"))?;
-                let moved = self.each_array(&operand, &mut |emitter, id| emitter.emit(op.clone(), vec![id], None))?;
-                // The TPU compiler fuses a conversion into the copy beside it.
-                match moved {
-                    Value::Array(id) => Ok(Value::Array(self.settled(id, &self.claimed_shape()?)?)),
-                    other => Ok(other),
-                }
-            }
-            "conditional" => control::choose(self, &operands),
-            "while" => control::repeat(self, operands),
-            "bitcast" => match asynchronous::bytes(self, &operands) {
-                Some(bytes) => Ok(bytes),
-                None if complex::takes(self, &operands) => complex::lower(self, operands),
-                None => self.over_arrays(&operands),
-            },
-            _ if complex::takes(self, &operands) => complex::lower(self, operands),
-            _ => self.over_arrays(&operands),
+        }
+    }
+
+    /// The operand itself, each array of it by `op`.
+    fn identity(&mut self, op: Op, mut operands: Vec<Value>) -> Result<Value> {
+        let operand = operands.pop().ok_or_else(|| self.fail("the operand is missing"))?;
+        let moved = self.each_array(&operand, &mut |emitter, id| emitter.emit(op.clone(), vec![id], None))?;
+        // The TPU compiler fuses a conversion into the copy beside it.
+        match moved {
+            Value::Array(id) => Ok(Value::Array(self.settled(id, &self.claimed_shape()?)?)),
+            other => Ok(other),
         }
     }
 
@@ -315,8 +340,8 @@ impl<'a> Emitter<'_, 'a> {
     }
 
     pub fn inline_call(&mut self, name: &str, arguments: &[Value]) -> Result<Value> {
-        let over = match self.instruction.opcode.as_str() {
-            "map" => Some(self.claimed_shape()?.dims().to_vec()),
+        let over = match &self.instruction.opcode {
+            Opcode::Control(Control::Map) => Some(self.claimed_shape()?.dims().to_vec()),
             _ => self.scope.over.clone(),
         };
         self.inline_within(name, arguments, over, None)
@@ -347,7 +372,7 @@ impl<'a> Emitter<'_, 'a> {
 
     /// The fusion that begins here; none for a call.
     fn begun_fusion(&mut self) -> Option<Fusion> {
-        if self.instruction.opcode != "fusion" {
+        if self.instruction.opcode != Opcode::Control(Control::Fusion) {
             return None;
         }
         self.lowering.fusions += 1;

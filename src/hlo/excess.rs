@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::tensor::DType;
 
 use super::ast::{Computation, Element, Instruction, Module, Operands, Shape};
+use super::opcode::{Elementwise, Opcode};
 use super::view::Attributes;
 
 /// Whether float normalization narrowed a result for a conversion of the program itself: with excess precision that reads the result
@@ -30,7 +31,7 @@ fn rounds(computation: &Computation) -> bool {
 }
 
 fn is_conversion(instruction: &Instruction, to: DType) -> bool {
-    instruction.opcode == "convert" && is_of(instruction, to)
+    instruction.opcode == Opcode::Elementwise(Elementwise::Convert) && is_of(instruction, to)
 }
 
 fn is_of(instruction: &Instruction, dtype: DType) -> bool {

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::ir::{self, ComputationId, Double, Fusion, Op, Program, Shape, ShapeError, ValueId, infer};
+use crate::ir::{self, Binary, ComputationId, Double, Fusion, Op, Program, Shape, ShapeError, ValueId, infer};
 
 use super::ast::{self, Module, Operands, Position};
 use super::collective_algorithm::PlannedCollective;
@@ -14,6 +14,7 @@ use super::device::{self, Devices};
 use super::emit::{Emitter, OPERATIONS};
 use super::error::LowerError;
 use super::lowered_value::Value;
+use super::opcode::{Opcode, Product, Reduction};
 use super::origin::Origin;
 use super::surroundings::Scope;
 use super::unless_known::{self, Unknown, unless_known};
@@ -317,9 +318,9 @@ impl<'a> Lowering<'a> {
     /// The scope of a sum or of a product of complex numbers that no fusion holds, as older releases of XLA:CPU leave them, whose
     /// parts are one code as those of a fusion are, and of a dot that is compiled along with a small loop.
     fn code_of_its_own(&mut self, instruction: &ast::Instruction, scope: &Scope) -> Option<Scope> {
-        let is_code_of_its_own = match (instruction.opcode.as_str(), parameter_list::is_complex(&instruction.shape)) {
-            ("reduce", _) | ("multiply", true) => true,
-            ("dot", false) => scope.small_call,
+        let is_code_of_its_own = match (&instruction.opcode, parameter_list::is_complex(&instruction.shape)) {
+            (Opcode::Reduction(Reduction::Reduce), _) | (Opcode::Binary(Binary::Multiply), true) => true,
+            (Opcode::Product(Product::Dot), false) => scope.small_call,
             _ => false,
         };
         if !self.is_code || scope.fusion.is_some() || !is_code_of_its_own {

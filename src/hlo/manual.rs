@@ -110,8 +110,17 @@ fn cuts(e: &Emitter, which: &str) -> Result<Vec<Cut>> {
     Ok(cuts)
 }
 
+/// The value of a custom call where such a part begins or ends; `None` for any other call.
+pub(super) fn of_target(e: &mut Emitter, operands: &[Value]) -> Result<Option<Value>> {
+    match e.attributes().word("custom_call_target") {
+        Some("xla.sdy.GlobalToLocalShape") => cut(e, operands).map(Some),
+        Some("xla.sdy.LocalToGlobalShape") => join(e, operands).map(Some),
+        _ => Ok(None),
+    }
+}
+
 /// `xla.sdy.GlobalToLocalShape`: what each device has of whole arrays.
-pub(super) fn cut(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
+fn cut(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     over(e, operands, "xla.sdy.in_shardings", |e, cut, operand| {
         let id = match operand {
             Value::Array(id) => *id,
@@ -141,7 +150,7 @@ pub(super) fn cut(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
 }
 
 /// `xla.sdy.LocalToGlobalShape`: whole arrays of what each device has. Of what devices have alike the first one's is taken.
-pub(super) fn join(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
+fn join(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     over(e, operands, "xla.sdy.out_shardings", |e, cut, operand| {
         let rank = match operand.on(0) {
             Value::Array(id) => e.shape(id).dims().len(),

@@ -30,6 +30,7 @@ mod lower;
 mod lowered_value;
 mod manual;
 mod memory_tiles;
+mod opcode;
 mod operation;
 mod origin;
 mod parameter_list;
@@ -53,6 +54,10 @@ mod written_shape;
 pub use collective_algorithm::PlannedCollective;
 pub use error::LowerError;
 pub use lower::{Import, lower, lower_with_libraries, lower_with_opaque};
+pub use opcode::{
+    Asynchronous, Collective, CollectiveDone, ComplexPart, Control, Decomposition, DeviceNumber, Elementwise, Identity,
+    Indexed, Movement, Opcode, Outside, Product, Ranking, Reduction, Reinterpretation, Single, Token, Tuples,
+};
 pub use origin::Origin;
 pub use parse::{ParseError, parse};
 pub use source::Sources;

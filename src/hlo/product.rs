@@ -8,6 +8,7 @@ use crate::tensor::{DType, Data, Tensor};
 use super::convolution;
 use super::emit::Emitter;
 use super::error::LowerError;
+use super::opcode::Product;
 use super::view::WindowSpec;
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -42,7 +43,16 @@ fn passes(e: &Emitter) -> Result<Passes> {
     }
 }
 
-pub(super) fn dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+/// Lowers a sum of products.
+pub(super) fn lower(e: &mut Emitter, product: Product, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    match product {
+        Product::Convolution => convolution(e, operands, claimed),
+        Product::Dot => dot(e, operands, claimed),
+        Product::RaggedDot => ragged_dot(e, operands, claimed),
+    }
+}
+
+fn dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
     let attributes = e.attributes();
     let dims = DotDims {
         lhs_contracting: attributes.numbers("lhs_contracting_dims")?,
@@ -113,7 +123,7 @@ fn product(
     e.emit(Op::Dot { dims, precision }, operands.to_vec(), shape)
 }
 
-pub(super) fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
     let attributes = e.attributes();
     let groups = |name: &str| if attributes.find(name).is_some() { attributes.number(name) } else { Ok(1) };
     let groups = [groups("feature_group_count")?, groups("batch_group_count")?];
@@ -213,7 +223,7 @@ fn lay_out(e: &mut Emitter, value: ValueId, dim: usize, window: &WindowSpec) -> 
 /// Rows in groups, each of which meets a matrix of its own (`ragged-dot`): [m,k] x [g,k,n], or with the ragged dim
 /// contracted [m,k] x [k,n], a product for each group. As XLA expands it: the left operand once for each group, with zeros
 /// outside of the group. Rows beyond all groups give zeros.
-pub(super) fn ragged_dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+fn ragged_dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
     let attributes = e.attributes();
     let [lhs, rhs, sizes]: [ValueId; 3] =
         operands.try_into().map_err(|_| e.fail("three operands are needed: two arrays and the groups' sizes"))?;

@@ -5,6 +5,7 @@ use super::ast;
 use super::device::Devices;
 use super::emit::Emitter;
 use super::error::LowerError;
+use super::opcode::{Collective, Opcode};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -26,8 +27,16 @@ impl Mode {
     fn of(e: &Emitter) -> Result<Mode> {
         let attributes = e.attributes();
         let by_device = attributes.flag("use_global_device_ids")?;
-        let counts_devices =
-            ["all-reduce", "all-gather", "reduce-scatter"].iter().any(|name| e.instruction.opcode.starts_with(name));
+        let counts_devices = matches!(
+            e.instruction.opcode,
+            Opcode::Collective(
+                Collective::AllGather
+                    | Collective::AllGatherStart
+                    | Collective::AllReduce
+                    | Collective::AllReduceStart
+                    | Collective::ReduceScatter
+            )
+        );
         match (attributes.find("channel_id").is_some(), by_device) {
             (true, true) => Ok(Mode::Devices),
             (true, false) if counts_devices => Ok(Mode::ReplicasOfAllPartitions),

@@ -8,8 +8,9 @@ use super::emit::Emitter;
 use super::error::LowerError;
 use super::lower::Lowering;
 use super::lowered_value::Value;
+use super::opcode::{Opcode, Single};
 use super::written_shape::shape_of;
-use super::{device, operation, parameter_list};
+use super::{device, parameter_list};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -67,11 +68,11 @@ fn opaque(e: &mut Emitter, operands: &[Value], why: LowerError) -> Result<Value>
     let mut arrays = Vec::new();
     operands.iter().for_each(|operand| operand.leaves(&mut arrays));
     let instruction = e.instruction;
-    let name = e.attributes().word("custom_call_target").unwrap_or(&instruction.opcode).to_string();
+    let name = e.attributes().word("custom_call_target").unwrap_or(instruction.opcode.name()).to_string();
     let mut terms = terms(e.lowering, instruction, DEPTH);
     terms.extend(arrays.iter().map(|id| format!(" {}", e.shape(*id))));
     // What gives something else each time, or tells nothing of itself, is known by its number.
-    if arrays.is_empty() || operation::refusal(&instruction.opcode).is_some() {
+    if arrays.is_empty() || instruction.opcode.refusal().is_some() {
         let is_alike =
             |one: &&ir::Instruction| matches!(&one.op, Op::Opaque(other) if other.name == name && other.part == 0);
         terms += &format!(" number {}", e.body.instructions.iter().filter(is_alike).count());
@@ -125,7 +126,7 @@ impl Call {
 /// Text of an instruction, without its name, its operands, and the attributes that concern its compilation.
 fn terms(lowering: &Lowering, instruction: &ast::Instruction, depth: usize) -> String {
     let mut text = shape(&instruction.shape);
-    let is_call = instruction.opcode == "custom-call";
+    let is_call = instruction.opcode == Opcode::Single(Single::CustomCall);
     let tells = |name: &str| if is_call { OF_CUSTOM_CALLS.contains(&name) } else { !IGNORED.contains(&name) };
     for attribute in instruction.attributes.iter().filter(|attribute| tells(&attribute.name)) {
         let called = called(lowering, attribute);

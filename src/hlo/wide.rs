@@ -109,7 +109,7 @@ impl Emitter<'_, '_> {
         let added = &self.body.instructions[id];
         let shapes: Vec<&Shape> = added.operands.iter().map(|operand| self.shape(*operand)).collect();
         let double = Double::of(&self.instruction.name, &added.op, &shapes, &added.shape);
-        let opcode = self.instruction.opcode.clone();
+        let opcode = self.instruction.opcode.to_string();
         self.lowering.double = double.map(|double| Double { opcode, ..double });
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use ulpgate::hlo::{Import, lower, parse, settings};
+use ulpgate::hlo::{Import, Opcode, lower, parse, settings};
 use ulpgate::ir::{ApproxTopK, Binary, Compare, DotDims, GatherDims, Op, PartialReduce, ScatterDims, Unary};
 use ulpgate::machine::evaluate;
 use ulpgate::same::{SameError, Settings, Verdict, compare};
@@ -768,10 +768,11 @@ fn every_attribute_that_reading_follows_has_a_row_or_a_reason() {
         WITHOUT_A_ROW.iter().any(|(of, name, _)| *name == attribute && (*of == opcode || *of == "*"))
     };
     for (attribute, opcodes) in settings::opcodes_by_attribute() {
-        for opcode in opcodes {
+        for opcode in opcodes.iter().map(Opcode::name) {
             // Collectives read their attributes alike: one row stands for all of them.
-            let of_collectives =
-                || ON_DEVICES.iter().any(|row| row.attribute == attribute && opcodes.contains(&row.opcode));
+            let of_collectives = || {
+                ON_DEVICES.iter().any(|row| row.attribute == attribute && opcodes.contains(&Opcode::from(row.opcode)))
+            };
             let known = has_row(opcode, attribute) || has_reason(opcode, attribute) || of_collectives();
             assert!(known, "{opcode} has no row for {attribute}");
         }
