@@ -10,11 +10,11 @@ use crate::program::{ImportedError, scores_of};
 use crate::subject;
 use crate::tensor::{DType, Tensor};
 
-use super::differ::{Verdict, differences, float, integers, nans_of_other_bits, sets, ties, tokens, width};
 use super::expression::{Combiner, Expressions, Head};
 use super::graph::Graph;
+use super::graph::Habits;
 use super::results::{DiffError, same_results};
-use super::rule::Habits;
+use super::verdict::{Verdict, differences, float, integers, nans_of_other_bits, sets, ties, tokens, width};
 
 /// Why two programs have no results to compare.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -8,7 +8,7 @@ use crate::tensor::{DType, Tensor};
 
 use super::expression::{Combiner, ExpressionId, Expressions, Head};
 use super::graph::Graph;
-use super::rule::Habits;
+use super::graph::Habits;
 
 /// Whether each result of a program ranks tokens: it picks by them, or gives what was picked beside them. `results` are those
 /// of one call, for their types and dims.

@@ -1,7 +1,7 @@
 //! Value of an element over the real numbers: a number times a product of atoms.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use crate::analysis::Precision;
 use crate::num::F32;
@@ -96,6 +96,26 @@ pub fn absorb(state: Print, word: Print) -> Print {
 /// The fingerprint of a text.
 pub fn print_of(text: &str) -> Print {
     text.bytes().fold(text.len() as Print, |state, byte| absorb(state, byte.into()))
+}
+
+/// The fingerprint of a key, by the words that it hashes.
+pub fn print_of_key(key: &impl Hash) -> Print {
+    let mut words = Words(0);
+    key.hash(&mut words);
+    words.0
+}
+
+/// A hasher that keeps all bits of the fingerprint.
+struct Words(Print);
+
+impl Hasher for Words {
+    fn finish(&self) -> u64 {
+        self.0 as u64
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |state, byte| absorb(state, (*byte).into()));
+    }
 }
 
 /// Bits by which a number is distinguished.

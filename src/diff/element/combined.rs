@@ -8,9 +8,10 @@ use crate::machine::DotSite;
 use crate::num::BF16;
 use crate::tensor::DType;
 
-use super::super::rule;
+use super::super::graph::roles;
 use super::algebra::{Algebra, Element, Print, Way, absorb, print_of};
-use super::follow::{Abandoned, Elements, Followed, Follower, Site, holds};
+use super::follow::{Abandoned, Elements, Followed, Follower, Labels, Site, holds};
+use super::label::Label;
 
 /// Operations whose order and grouping do not show over the real numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,8 +43,7 @@ impl Follower<'_> {
             return Ok(self.rows(site, to_apply, &arrays, width));
         };
         let (init, float) = (site.of(1)[0], site.is_float(0));
-        let name = joint.label(width, "", &self.accumulates(site.instruction));
-        let label = [Some(self.record.label(&name)), self.order()];
+        let label = self.labels(site, joint, width, false);
         let rows = elements.chunks(width).map(|row| self.row(site, joint, label, (row, init), float)).collect();
         Ok(Elements::array(rows))
     }
@@ -58,7 +58,7 @@ impl Follower<'_> {
         let strictly =
             regions.reducer(to_apply).map_or_else(|| self.region(to_apply), |reducer| format!("{reducer:?}"));
         let floats: Vec<bool> = (0..arrays.len()).map(|slot| site.is_float(slot)).collect();
-        let label = self.record.label("reduce");
+        let label = self.record.number(Label::Reduce);
         let mut results = vec![Vec::new(); arrays.len()];
         for row in 0..arrays[0].len() / width {
             let [mut content, mut exact] = [&loosely, &strictly].map(|text| print_of(text));
@@ -70,7 +70,7 @@ impl Follower<'_> {
             }
             for (slot, results) in results.iter_mut().enumerate() {
                 let element = Element::atom(absorb(content, slot as Print));
-                self.make_of_many([Some(label), None], element, exact, &[]);
+                self.make_of_many((label, None), element, exact, &[]);
                 let way = site.dtype(slot).map_or(0, |dtype| self.algebra.of_operation(dtype));
                 results.push(Element { way, ..element });
             }
@@ -91,8 +91,7 @@ impl Follower<'_> {
         // How a window is summed hangs on all of it.
         let seen: Vec<usize> = extents.iter().zip(dims).map(|(extent, size)| *extent.min(size)).collect();
         let width: usize = seen.iter().product();
-        let name = joint.label(width, " in windows", &self.accumulates(site.instruction));
-        let label = [Some(self.record.label(&name)), self.order()];
+        let label = self.labels(site, joint, width, true);
         let mut rows = Vec::with_capacity(out_dims.iter().product());
         movement::for_each_index(out_dims, |_, out| {
             let mut row = Vec::new();
@@ -103,6 +102,17 @@ impl Follower<'_> {
         });
         let rows = rows.iter().map(|row| self.row(site, joint, label, (row, init), float)).collect();
         Ok(Elements::array(rows))
+    }
+
+    /// Labels of a reduction of `width` elements; the order shows only in sums.
+    fn labels(&mut self, site: &Site, joint: Joint, width: usize, in_windows: bool) -> Labels {
+        let label = match joint {
+            Joint::Sum => self.sum_of(width, in_windows, site.instruction),
+            Joint::Maximum => Label::Binary(Binary::Maximum),
+            Joint::Minimum => Label::Binary(Binary::Minimum),
+            Joint::Both(by) => Label::Binary(by),
+        };
+        (self.record.number(label), self.order())
     }
 
     fn joint(&self, site: &Site, to_apply: ComputationId) -> Option<Joint> {
@@ -121,7 +131,7 @@ impl Follower<'_> {
         &mut self,
         site: &Site,
         joint: Joint,
-        label: [Option<u32>; 2],
+        label: Labels,
         (row, init): (&[Element], Element),
         float: bool,
     ) -> Element {
@@ -219,7 +229,7 @@ impl Follower<'_> {
         let (mut lhs, mut rhs) = (operand(0, &plan.lhs_transpose), operand(1, &plan.rhs_transpose));
         let bf16 = Precision::of(&BF16);
         let dot = DotSite::between(site.instruction, [site.shapes[0], site.shapes[1]]);
-        if rule::takes_bf16(dot, self.habits) {
+        if roles::takes_bf16(dot, self.habits) {
             for element in lhs.iter_mut().chain(&mut rhs).filter(|element| element.constant().is_none()) {
                 element.way = self.algebra.round(element.way, bf16);
             }
@@ -228,15 +238,12 @@ impl Follower<'_> {
         // matrix unit splits others into parts.
         let narrow = self.is_within(&lhs, bf16) && self.is_within(&rhs, bf16);
         let float = site.is_float(0);
-        let asked =
-            if narrow { String::new() } else { format!(" at {{{},{}}}", precision[0].name(), precision[1].name()) };
-        let is_whole = narrow || !self.habits.one_pass || rule::is_on_vector_unit(dot, self.habits);
+        let is_whole = narrow || !self.habits.one_pass || roles::is_on_vector_unit(dot, self.habits);
         let is_product = k == 1 && float && is_whole;
-        let name = match is_product {
-            true => Binary::Multiply.name().to_string(),
-            false => format!("dot of {k}{asked}"),
-        };
-        let label = self.record.label(&name);
+        let label = self.record.number(match is_product {
+            true => Label::Binary(Binary::Multiply),
+            false => Label::Dot { products: k, precision: (!narrow).then_some(precision) },
+        });
         let order = self.order();
         let mut elements = Vec::with_capacity(plan.batch * m * n);
         for (at, i, j) in (0..plan.batch * m * n).map(|flat| (flat / (m * n), flat / n % m, flat % n)) {
@@ -255,31 +262,12 @@ impl Follower<'_> {
             }
             let element = if k == 1 { Algebra::multiply(pair(0).0, pair(0).1) } else { self.algebra.sum(terms) };
             if float {
-                self.make_of_many([Some(label), order], element, operands, &[pair(0).0.way, pair(0).1.way]);
+                self.make_of_many((label, order), element, operands, &[pair(0).0.way, pair(0).1.way]);
             }
             let way = site.instruction.shape.dtype().map_or(0, |dtype| self.algebra.of_operation(dtype));
             elements.push(Element { way, ..element });
         }
         Ok(Elements::array(elements))
-    }
-}
-
-impl Joint {
-    /// Name of a reduction of `width` elements; the order shows only in sums.
-    fn label(self, width: usize, how: &str, accumulation: &str) -> String {
-        match self {
-            Joint::Sum => format!("sum of {width}{how}{accumulation}"),
-            other => other.name().to_string(),
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Joint::Sum => "sum",
-            Joint::Maximum => "maximum",
-            Joint::Minimum => "minimum",
-            Joint::Both(by) => by.name(),
-        }
     }
 }
 

@@ -7,10 +7,11 @@ use crate::analysis::{Analysis, Precision, accumulates_in};
 use crate::ir::{Computation, ComputationId, Instruction, Op, Shape, ValueId, movement};
 use crate::tensor::DType;
 
-use super::super::rule::Habits;
+use super::super::graph::Habits;
 use super::algebra::{Algebra, Element, Print, WHOLE, absorb, print_of};
 use super::element_room;
-use super::made::{Made, Record};
+use super::label::{Additions, Label};
+use super::made::{AdditionsId, LabelId, Made, Record};
 
 /// Elements that operations of one program read and make at most; beyond, nothing is said about it.
 const BUDGET: u64 = 9_000_000;
@@ -58,6 +59,9 @@ pub struct Abandoned;
 
 pub type Followed<T> = Result<T, Abandoned>;
 
+/// An operation of many operands, and the order of its additions, where that is known.
+pub type Labels = (LabelId, Option<AdditionsId>);
+
 /// One program on its way.
 pub struct Follower<'a> {
     pub analysis: &'a Analysis<'a>,
@@ -68,7 +72,7 @@ pub struct Follower<'a> {
     /// such as those of a loop that is not followed.
     pub own: Print,
     /// The entry's statement of the order of a value's additions.
-    pub orders: &'a dyn Fn(ValueId) -> Option<String>,
+    pub orders: &'a dyn Fn(ValueId) -> Option<Additions>,
     /// Whether the entry's values add a product that is not rounded before.
     pub fused: &'a dyn Fn(ValueId) -> bool,
     /// Results of constant folding on the machine.
@@ -111,7 +115,7 @@ impl<'a> Follower<'a> {
         habits: Habits,
         algebra: &'a mut Algebra,
         own: Print,
-        orders: &'a dyn Fn(ValueId) -> Option<String>,
+        orders: &'a dyn Fn(ValueId) -> Option<Additions>,
         fused: &'a dyn Fn(ValueId) -> bool,
     ) -> Self {
         let record = Record::default();
@@ -293,7 +297,7 @@ impl<'a> Follower<'a> {
                 (content, exact) = (absorb(content, element.print(float)), absorb(exact, element.exactly(float)));
             }
         }
-        let label = self.record.label(instruction.op.opcode());
+        let label = self.record.number(Label::of(&instruction.op));
         let ways = self.record.ways(&[]);
         let made = Made { print: exact, label, order: None, ways, at: self.at };
         let way = instruction.shape.dtype().map_or(WHOLE, |dtype| self.algebra.of_operation(dtype));
@@ -316,13 +320,13 @@ impl<'a> Follower<'a> {
     }
 
     /// Says that this operation made an element of these operands, and gives it with its roundings.
-    pub fn make(&mut self, site: &Site, label: u32, element: Element, operands: &[(Element, bool)]) -> Element {
+    pub fn make(&mut self, site: &Site, label: LabelId, element: Element, operands: &[(Element, bool)]) -> Element {
         let print = operands
             .iter()
             .fold(self.record.print(label), |print, (operand, float)| absorb(print, operand.exactly(*float)));
         let mut ways: [u32; 3] = [WHOLE; 3];
         operands.iter().zip(&mut ways).for_each(|((operand, _), way)| *way = operand.way);
-        if matches!(self.record.text(label), "multiply" | "add" | "fused multiply-add") {
+        if self.record.label(label).commutes() {
             ways.sort_unstable_by_key(|way| std::cmp::Reverse(*way));
         }
         let ways = self.record.ways(&ways[..operands.len().min(3)]);
@@ -332,24 +336,22 @@ impl<'a> Follower<'a> {
     }
 
     /// Says the same of an operation of many operands, some of which have these roundings.
-    pub fn make_of_many(&mut self, [label, order]: [Option<u32>; 2], element: Element, operands: Print, ways: &[u32]) {
-        let label = label.unwrap_or_default();
+    pub fn make_of_many(&mut self, (label, order): Labels, element: Element, operands: Print, ways: &[u32]) {
         let print = absorb(self.record.print(label), operands);
         let ways = self.record.ways(ways);
         self.record.note(element, Made { print, label, order, ways, at: self.at });
     }
 
-    /// Label of the entry value's order of additions, where that is known.
-    pub fn order(&mut self) -> Option<u32> {
+    /// The entry value's order of additions, where that is known.
+    pub fn order(&mut self) -> Option<AdditionsId> {
         let order = Some(self.at).filter(|_| self.depth == 0).and_then(|at| (self.orders)(at))?;
-        Some(self.record.label(&order))
+        Some(self.record.additions_id(order))
     }
 
-    /// Text of a sum's accumulator precision, and of whether it adds products that are not rounded before.
-    pub fn accumulates(&self, instruction: &Instruction) -> String {
+    /// The label of a sum of so many terms.
+    pub fn sum_of(&self, terms: usize, in_windows: bool, instruction: &Instruction) -> Label {
         let width = accumulates_in(self.analysis.program, &self.analysis.regions, instruction);
-        let width = width.filter(|width| width.narrows()).map_or(String::new(), |width| format!(" in {width}"));
-        if self.is_fused() { width + ", fused multiply-add" } else { width }
+        Label::Sum { terms, in_windows, accumulator: width.filter(|width| width.narrows()), fused: self.is_fused() }
     }
 
     /// Whether the entry's own value adds a product that is not rounded before.

@@ -5,6 +5,7 @@ use crate::ir::{CompareOrder, ComputationId};
 
 use super::algebra::{Element, Print, absorb, print_of};
 use super::follow::{Elements, Followed, Follower, Site};
+use super::label::Label;
 
 /// Order of rows.
 struct Order {
@@ -114,7 +115,7 @@ impl Follower<'_> {
                 (absorb(name, loose), absorb(name, sum(&|e| bare(e, of_keys).exactly(float))))
             }
         };
-        let label = self.record.label("sort");
+        let label = self.record.number(Label::Sort);
         let dtype = site.dtype(slot);
         let own = if carried.is_some() { of_carried } else { of_keys };
         let way = match (own, dtype) {
@@ -124,7 +125,7 @@ impl Follower<'_> {
         };
         let each = (0..keys.len()).map(|i| {
             let element = Element::atom(absorb(content, i as Print));
-            self.make_of_many([Some(label), None], element, exact, &[]);
+            self.make_of_many((label, None), element, exact, &[]);
             Element { way, ..element }
         });
         each.collect()
