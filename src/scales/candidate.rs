@@ -22,6 +22,8 @@ pub(super) enum Status {
     Missing,
     /// The file has its reciprocal.
     Inverse,
+    /// The file has another one than the scales lie over.
+    Wrong,
 }
 
 impl Status {
@@ -33,6 +35,7 @@ impl Status {
             Status::Ignored => "ignored",
             Status::Missing => "missing",
             Status::Inverse => "inverse",
+            Status::Wrong => "wrong",
         }
     }
 }
@@ -66,6 +69,7 @@ impl Candidate {
                 Some("the per-tensor scale is missing: the scales lie over the largest magnitude / 2688")
             }
             Status::Inverse => Some("the per-tensor scale is the reciprocal of the one that the scales lie over"),
+            Status::Wrong => Some("the per-tensor scale is wrong: the scales lie over the largest magnitude / 2688"),
         }
     }
 }
@@ -77,7 +81,12 @@ pub(super) fn candidates(given: &Given, case: &Case, values: &[f32]) -> Vec<Cand
         return all.into_iter().map(|rule| Candidate { rule, g: 1.0, status: Status::None }).collect();
     }
     let levels = match given.per_tensor {
-        Some(g) => vec![(g, true, Status::Used), (1.0, false, Status::Ignored), (1.0 / g, true, Status::Inverse)],
+        Some(g) => vec![
+            (g, true, Status::Used),
+            (1.0, false, Status::Ignored),
+            (1.0 / g, true, Status::Inverse),
+            (per_tensor_scale(values), true, Status::Wrong),
+        ],
         None => vec![(1.0, false, Status::None), (per_tensor_scale(values), true, Status::Missing)],
     };
     let of = |(g, has_per_tensor, status): (f32, bool, Status)| {

@@ -63,6 +63,9 @@ fn best_way(case: &Case, blocks: &[(Block, Extreme)], gs: &[f32]) -> (Way, i64, 
         for g in gs {
             for quotient in Quotient::of_scales(case.types.scales) {
                 for rounding in Rounding::ALL {
+                    if *quotient == Quotient::InTypeOfInput && *g != 1.0 {
+                        continue;
+                    }
                     let way = Way { quotient: *quotient, rounding, g: *g };
                     let follows = |block: &&&Block| {
                         scale_beside(case.types.scales, block.scale, step)
@@ -171,11 +174,10 @@ fn answer(case: &Case, given: &Given, values: &[f32]) -> Result<Answer, ScalesEr
     }
     let (disagree, first_disagreement) = disagreements(case, top, offset, &way);
     if disagree > 0 {
-        faults.push(match top.is_whole {
-            true => format!("{disagree} of {} blocks have another scale than the rule's", scales.codes.len()),
-            false => {
-                format!("no rule explains all scales: the best one leaves {disagree} of {} blocks", scales.codes.len())
-            }
+        let all = scales.codes.len();
+        faults.push(match disagree * 4 <= all {
+            true => format!("{disagree} of {all} blocks have another scale than {}'s", leader.rule.name),
+            false => format!("no rule explains the scales: the best one leaves {disagree} of {all} blocks"),
         });
     }
     let mut element_answer = element_answer(case, &way, &ways, &all);

@@ -64,9 +64,11 @@ fn follows(types: &Types, way: &Way, value: f32, stored: u8, scale: f64) -> (boo
     let rounded = types.element.round(dividend, divisor, way.rounding);
     let number = types.element.decode(stored);
     let is_equal = stored == rounded.code || number == 0.0 && types.element.decode(rounded.code) == 0.0;
+    // XLA:CPU and TPUs take subnormal inputs for zero.
+    let is_flushed = value.abs() < f32::MIN_POSITIVE && number == 0.0;
     // int8 may be kept symmetric.
     let is_symmetric = rounded.saturated && number == -types.element.max() && value < 0.0;
-    (is_equal || is_symmetric || rounded.saturated && !number.is_finite(), rounded)
+    (is_equal || is_flushed || is_symmetric || rounded.saturated && !number.is_finite(), rounded)
 }
 
 /// Elements of a block that follow a way under a scale, at most `most` of them being looked at.
