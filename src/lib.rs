@@ -142,7 +142,7 @@ pub mod why;
 
 pub use ulpgate_numerics::{
     activity, analysis, budget, check, criterion, deadline, explore, file, input, ir, machine, metric, name, num,
-    oracle, program, rewrite, same, stat, subject, tensor,
+    oracle, program, rewrite, same, stat, subject, tensor, xla_cpu,
 };
 
 pub use ir::Program;

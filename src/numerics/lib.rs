@@ -26,6 +26,7 @@ pub mod same;
 pub mod stat;
 pub mod subject;
 pub mod tensor;
+pub mod xla_cpu;
 
 /// A fingerprint of this crate's sources, 16 hex digits: builds of one fingerprint compute the same.
 pub const SOURCES: &str = env!("ULPGATE_SOURCES");

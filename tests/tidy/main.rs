@@ -39,7 +39,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("tensor", &["num"]),
     ],
     &[("file", &[]), ("ir", &[])],
-    &[("analysis", &[])],
+    &[("analysis", &[]), ("xla_cpu", &[])],
     &[("hlo", &[]), ("program", &[]), ("rewrite", &[])],
     &[("machine", &[]), ("oracle", &[])],
     &[
