@@ -158,6 +158,8 @@ pub struct Decision {
     pub statistics: Statistics,
     /// The rms error over that of honest results: about 1 where results are honest.
     pub error_ratio: f64,
+    /// The largest statistic over its limit: above 1 where results are outside.
+    pub excess: f64,
     /// Reasons for a verdict other than that results conform.
     pub reasons: Vec<Reason>,
 }
@@ -316,9 +318,14 @@ impl Criterion {
             reasons.push(Reason::Impossible { first: *first, count: statistics.impossible.len() });
         }
         let root = (statistics.outputs as f64).sqrt();
+        let mut excess = if reasons.is_empty() { 0.0 } else { f64::INFINITY };
         if statistics.outputs > 0 {
             let [low, high] = limits.square;
             let ratio = statistics.mean_square.sqrt();
+            let largest = statistics.largest.map_or(0.0, |(_, z)| z.abs());
+            let common = (statistics.mean.abs() * root).max(statistics.scale_z.abs());
+            excess = excess.max(largest / limits.element).max((statistics.mean_square / high).sqrt());
+            excess = excess.max(common / limits.common);
             match statistics.largest {
                 Some((at, z)) if z.abs() > limits.element => {
                     reasons.push(Reason::Element { at, z, limit: limits.element });
@@ -337,6 +344,7 @@ impl Criterion {
             }
             if let Some(dots) = dots {
                 let errors = product_errors(honest, observed, dots);
+                excess = errors.iter().fold(excess, |excess, error| excess.max(error.z.abs() / limits.product));
                 let wrong: Vec<&ProductError> = errors.iter().filter(|e| e.z.abs() > limits.product).collect();
                 let worst = wrong.iter().max_by(|a, b| a.z.abs().total_cmp(&b.z.abs()));
                 reasons.extend(worst.map(|worst| Reason::Products { worst: **worst, count: wrong.len() }));
@@ -359,6 +367,6 @@ impl Criterion {
         let error = (squares.filter(|s| s.is_finite()).sum::<f64>() / computed.max(1) as f64).sqrt();
         let error_ratio = if error == 0.0 { 0.0 } else { error / rms };
         let (arithmetic, rounds_otherwise) = (honest.name.clone(), false);
-        Ok(Decision { standing, arithmetic, rounds_otherwise, statistics, error_ratio, reasons })
+        Ok(Decision { standing, arithmetic, rounds_otherwise, statistics, error_ratio, excess, reasons })
     }
 }

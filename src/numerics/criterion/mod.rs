@@ -15,6 +15,7 @@ mod detectable;
 mod dot_arithmetic;
 mod dots;
 mod honest;
+mod named_rule;
 mod partial_sum;
 mod statistics;
 
@@ -24,6 +25,7 @@ pub use detectable::Detectable;
 pub use dot_arithmetic::{DotArithmetic, DotError};
 pub use dots::{Dots, DotsError};
 pub use honest::{Honest, Latitude};
+pub use named_rule::{DotResults, NamedRule};
 pub use statistics::{Observation, ProductError, Statistics, z_scores};
 
 #[cfg(test)]
