@@ -6,6 +6,7 @@ use crate::tensor::DType;
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::fill::number;
+use super::{complex_more as more, complex_truth as truth};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -31,6 +32,24 @@ pub(super) fn select(e: &mut Emitter, which: ValueId, x: ValueId, y: ValueId) ->
     e.emit(Op::Select, vec![which, x, y], None)
 }
 
+/// Whether numbers are infinite.
+pub(super) fn is_infinite(e: &mut Emitter, x: ValueId) -> Result<ValueId> {
+    let (size, infinity) = (unary(e, Unary::Abs, x)?, number(e, x, f64::INFINITY)?);
+    compare(e, Compare::Eq, size, infinity)
+}
+
+/// Whether numbers are infinite or NaN.
+pub(super) fn is_special(e: &mut Emitter, x: ValueId) -> Result<ValueId> {
+    let is_finite = unary(e, Unary::IsFinite, x)?;
+    unary(e, Unary::Not, is_finite)
+}
+
+/// Whether numbers are equal to this one.
+pub(super) fn equals(e: &mut Emitter, x: ValueId, value: f64) -> Result<ValueId> {
+    let value = number(e, x, value)?;
+    compare(e, Compare::Eq, x, value)
+}
+
 /// `magnitude` with the sign of `x`, its zeros' signs included.
 fn with_sign(e: &mut Emitter, magnitude: ValueId, x: ValueId) -> Result<ValueId> {
     let shape = e.shape(x).clone();
@@ -54,7 +73,8 @@ pub(super) fn equal(e: &mut Emitter, direction: Compare, [a, b]: Parts, [c, d]: 
 }
 
 /// The magnitude: the larger part times the root of 1 and the square of their quotient; where that is NaN, the smaller part.
-pub(super) fn abs(e: &mut Emitter, [a, b]: Parts) -> Result<ValueId> {
+pub(super) fn abs(e: &mut Emitter, z: Parts) -> Result<ValueId> {
+    let [a, b] = z;
     let (a, b) = (unary(e, Unary::Abs, a)?, unary(e, Unary::Abs, b)?);
     let (larger, smaller) = (binary(e, Binary::Maximum, a, b)?, binary(e, Binary::Minimum, a, b)?);
     let ratio = binary(e, Binary::Divide, smaller, larger)?;
@@ -64,7 +84,8 @@ pub(super) fn abs(e: &mut Emitter, [a, b]: Parts) -> Result<ValueId> {
     let root = unary(e, Unary::Sqrt, sum)?;
     let magnitude = binary(e, Binary::Multiply, larger, root)?;
     let is_nan = compare(e, Compare::Ne, magnitude, magnitude)?;
-    select(e, is_nan, smaller, magnitude)
+    let formula = select(e, is_nan, smaller, magnitude)?;
+    truth::abs(e, z, formula)
 }
 
 /// `e^a (cos b + i sin b)`; an `e^a` beyond the type is multiplied in two halves, and a real number stays real.
@@ -84,7 +105,8 @@ pub(super) fn exponential(e: &mut Emitter, [a, b]: Parts) -> Result<Parts> {
         *part = select(e, is_beyond, twice, once)?;
     }
     let is_real = compare(e, Compare::Eq, b, zero)?;
-    Ok([parts[0], select(e, is_real, zero, parts[1])?])
+    let formula = [parts[0], select(e, is_real, zero, parts[1])?];
+    truth::exponential(e, [a, b], formula)
 }
 
 /// A square and what its rounding loses: the square of Dekker's halves, of which the upper one has half the bits.
@@ -143,7 +165,8 @@ pub(super) fn log(e: &mut Emitter, [a, b]: Parts) -> Result<Parts> {
     let beside = binary(e, Binary::Multiply, logarithm, half)?;
     let of_larger = unary(e, Unary::Log, larger)?;
     let far = binary(e, Binary::Add, of_larger, beside)?;
-    Ok([select(e, is_near, near, far)?, binary(e, Binary::Atan2, b, a)?])
+    let formula = [select(e, is_near, near, far)?, binary(e, Binary::Atan2, b, a)?];
+    truth::log(e, [a, b], formula)
 }
 
 /// A quotient by Smith's method, scaled by the larger part of the divisor; what comes out as NaN in both parts is told from
@@ -195,7 +218,10 @@ fn recovered(e: &mut Emitter, parts: Parts, [a, b]: Parts, [c, d]: Parts) -> Res
         let size = unary(e, Unary::Abs, x)?;
         let is_infinite = compare(e, Compare::Eq, size, infinity)?;
         let unit = select(e, is_infinite, one, zero)?;
-        with_sign(e, unit, x)
+        let by_bits = with_sign(e, unit, x)?;
+        // Over the real numbers NaN has no bits, and other numbers need not be known to the last one.
+        let by_order = more::with_sign(e, unit, x)?;
+        truth::parting(e, by_order, by_bits)
     };
     let (of_dividend, of_divisor) = ([direction(a)?, direction(b)?], [direction(c)?, direction(d)?]);
     let along = product_with_conjugate(e, of_dividend, [c, d])?;

@@ -5,7 +5,10 @@
 use crate::ir::{Binary, Compare, Op, Shape, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::complex_function::{Parts, abs, binary, compare, divide, exponential, select, unary};
+use super::complex_function::{
+    Parts, abs, binary, compare, divide, equals, exponential, is_infinite, is_special, select, unary,
+};
+use super::complex_truth as truth;
 use super::emit::Emitter;
 use super::error::LowerError;
 use super::fill::number;
@@ -62,7 +65,8 @@ fn logistic(e: &mut Emitter, z: Parts) -> Result<Parts> {
     let power = exponential(e, negative)?;
     let (one, zero) = (number(e, z[0], 1.0)?, number(e, z[0], 0.0)?);
     let divisor = [binary(e, Binary::Add, power[0], one)?, power[1]];
-    divide(e, [one, zero], divisor)
+    let quotient = divide(e, [one, zero], divisor)?;
+    truth::logistic(e, z, quotient)
 }
 
 /// `tan z = -i tanh (i z)`.
@@ -72,27 +76,9 @@ fn tan(e: &mut Emitter, z: Parts) -> Result<Parts> {
     Ok([im, unary(e, Unary::Negate, re)?])
 }
 
-/// Whether numbers are infinite.
-fn is_infinite(e: &mut Emitter, x: ValueId) -> Result<ValueId> {
-    let (size, infinity) = (unary(e, Unary::Abs, x)?, number(e, x, f64::INFINITY)?);
-    compare(e, Compare::Eq, size, infinity)
-}
-
-/// Whether numbers are infinite or NaN.
-fn is_special(e: &mut Emitter, x: ValueId) -> Result<ValueId> {
-    let is_finite = unary(e, Unary::IsFinite, x)?;
-    unary(e, Unary::Not, is_finite)
-}
-
-/// Whether numbers are equal to this one.
-fn equals(e: &mut Emitter, x: ValueId, value: f64) -> Result<ValueId> {
-    let value = number(e, x, value)?;
-    compare(e, Compare::Eq, x, value)
-}
-
 /// `magnitude` with the sign of `x`, its zeros' signs included; that of NaN is positive. Bits are asked of zeros alone: of
 /// other numbers less is needed to tell the sign.
-fn with_sign(e: &mut Emitter, magnitude: ValueId, x: ValueId) -> Result<ValueId> {
+pub(super) fn with_sign(e: &mut Emitter, magnitude: ValueId, x: ValueId) -> Result<ValueId> {
     let shape = e.shape(x).clone();
     let bits = if shape.dtype() == Some(DType::F64) { DType::S64 } else { DType::S32 };
     let (zero, no_bits) = (number(e, x, 0.0)?, e.zeros(bits, shape.dims())?);

@@ -13,6 +13,7 @@ mod complex;
 mod complex_function;
 mod complex_more;
 mod complex_row;
+mod complex_truth;
 mod constant;
 mod control;
 mod convolution;
