@@ -186,6 +186,16 @@ impl Shape {
         }
     }
 
+    /// Whether it is that of a token, which holds nothing.
+    pub fn is_token(&self) -> bool {
+        matches!(self, Shape::Array { element: Element::Other(name), .. } if name == "token")
+    }
+
+    /// Whether it is that of an array of complex numbers.
+    pub fn is_complex(&self) -> bool {
+        matches!(self, Shape::Array { element: Element::Other(name), .. } if name == "c64" || name == "c128")
+    }
+
     /// The layout of an array, where one is written.
     pub fn layout(&self) -> Option<&Layout> {
         match self {
