@@ -81,6 +81,7 @@ fn part_of(literal: &Literal, side: usize) -> Literal {
 }
 
 /// Lowers an operation on complex numbers.
+#[expect(clippy::too_many_lines, reason = "one arm for each opcode")]
 pub(super) fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
     let opcode = e.instruction.opcode.as_str();
     match (opcode, &operands[..]) {

@@ -27,6 +27,7 @@ type Result<T> = std::result::Result<T, LowerError>;
 const ROWS: usize = 1024;
 
 /// The value of a custom call, if its target is one of these.
+#[expect(clippy::too_many_lines, reason = "one arm for each target")]
 pub(super) fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Result<Option<Value>> {
     let lapack =
         target.strip_prefix("lapack_").or(target.strip_prefix("blas_")).map(|name| name.trim_end_matches("_ffi"));

@@ -27,6 +27,7 @@ pub(super) fn constant(e: &mut Emitter, literal: &Literal) -> Result<ValueId> {
 }
 
 /// Any other operation over arrays.
+#[expect(clippy::too_many_lines, reason = "one arm for each opcode")]
 pub(super) fn lower(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> {
     let attributes = e.attributes();
     let claimed = e.claimed_shape()?;
