@@ -1,4 +1,4 @@
-//! What Python calls: texts and arrays as bytes go in, JSON and arrays as bytes come out. The package `ulpgate` around it
+//! Functions for Python: texts and arrays as bytes go in, JSON and arrays as bytes come out. The package `ulpgate` around it
 //! makes objects of them.
 
 use std::ffi::OsString;
@@ -138,7 +138,7 @@ fn exact(
     Ok(computed(py, found))
 }
 
-/// What changed from one program to another, as JSON, and as the lines that the command line prints; with arguments both are run.
+/// The changes from one program to another, as JSON, and as the lines that the command line prints; with arguments both are run.
 #[pyfunction]
 fn diff(
     py: Python<'_>,

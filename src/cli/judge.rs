@@ -27,7 +27,7 @@ use super::{Exit, Failure};
     ml_dtypes (V2, V1) are of the program's type.\n\n\
     Exit codes: 0 all bits or conforming; 1 a result is outside; 2 a result is unknown, or nothing could be judged."
 )]
-pub struct Arguments {
+pub struct JudgeArguments {
     /// Results: .safetensors, .npz or .npy; some of the program's results are enough
     results: PathBuf,
     /// The program: HLO text before compilation, or a built-in one such as matmul[rows=8]
@@ -81,7 +81,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
     Ok((pair.0.to_string(), pair.1.to_string()))
 }
 
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     arguments.formats.check([&arguments.results, &arguments.inputs].into_iter().cloned())?;
     let fail = |why: &dyn std::fmt::Display| Failure::Message(why.to_string());
     let (program, names) = program(arguments)?;
@@ -120,7 +120,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 }
 
 /// The program and the names of its arguments.
-fn program(arguments: &Arguments) -> Result<(Program, Vec<String>), Failure> {
+fn program(arguments: &JudgeArguments) -> Result<(Program, Vec<String>), Failure> {
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
     if is_file(&arguments.program) {
         let (module, import) = read(Path::new(&arguments.program))?;
@@ -200,7 +200,7 @@ fn figures(one: &JudgedResult, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// The verdicts as tests.
-fn group(arguments: &Arguments, judged: &Judged) -> Group {
+fn group(arguments: &JudgeArguments, judged: &Judged) -> Group {
     let of = |one: &JudgedResult| {
         let is_wrong = matches!(one.verdict, Verdict::Outside | Verdict::Unknown);
         let verdict = if one.verdict == Verdict::Unknown { "undecided" } else { one.verdict.name() };

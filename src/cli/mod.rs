@@ -82,31 +82,31 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Run suites and write their reports
-    Run(run::Arguments),
+    Run(run::RunArguments),
     /// Evaluate afresh and compare with the committed reports
-    Gate(gate::Arguments),
+    Gate(gate::GateArguments),
     /// Write the reports of an earlier run again, from the records it kept
-    Report(report::Arguments),
+    Report(report::ReportArguments),
     /// Join the records of runs that shared the cases between them (run --shard), and write their reports
-    Merge(merge::Arguments),
+    Merge(merge::MergeArguments),
     /// List what there is: chips, programs, inputs, metrics, checks, suites, ...
-    List(list::Arguments),
+    List(list::ListArguments),
     /// Programs that compilers dump: run HLO text, show its precision, compare two, say why a token flipped
     #[command(subcommand)]
     Hlo(hlo::Command),
     /// Prove that two programs give the same bits for all inputs, or find an input that parts them
-    Same(same::Arguments),
+    Same(same::SameArguments),
     /// Every outcome that a compiler's flags permit: which rows keep their token whatever it chooses, and which do not
-    Explore(explore::Arguments),
+    Explore(explore::ExploreArguments),
     /// Judge results from elsewhere: same bits as a mode, conforming, or outside, and what is wrong
-    Judge(judge::Arguments),
+    Judge(judge::JudgeArguments),
     /// Name the rule that made the scales of a quantised tensor (MX formats, NVFP4, int8, int4)
-    Scales(scales::Arguments),
+    Scales(scales::ScalesArguments),
     /// Write a first suite, a program and a CI workflow into a repository
-    Init(init::Arguments),
+    Init(init::InitArguments),
     /// Explain a name, a column, a verdict, a mode, or a case: what it models, the rows that show what it finds, and
     /// the program as the compiler leaves it
-    Explain(explain::Arguments),
+    Explain(explain::ExplainArguments),
 }
 
 impl Command {
@@ -205,7 +205,7 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if let Err(why) = budget::from_environment() {
         return could_not_judge(&why);
     }
-    let command = arguments.command.unwrap_or(Command::Run(run::Arguments::default()));
+    let command = arguments.command.unwrap_or(Command::Run(run::RunArguments::default()));
     if command.evaluates()
         && let Err(why) = start_threads(None)
     {

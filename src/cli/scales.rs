@@ -21,7 +21,7 @@ use super::{Exit, Failure};
     Exit codes: 0 one class explains all; 1 blocks disagree, or something else is wrong (another scale under the elements, exchanged axes, a \
     per-tensor scale ignored or missing); 2 could not judge (bad file, dims that do not fit, nothing but zeros)."
 )]
-pub struct Arguments {
+pub struct ScalesArguments {
     /// Tensors, as .safetensors or .npz
     file: PathBuf,
     /// Names in the file: elements=NAME, scales=NAME, per_tensor=NAME, input=NAME; several by commas or by giving it again
@@ -33,7 +33,7 @@ pub struct Arguments {
 }
 
 /// Prints the answer.
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(arguments: &ScalesArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let path = &arguments.file;
     let is_npz = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"));
     let tensors = if is_npz { npz::read(path) } else { safetensors::read(path) };

@@ -10,16 +10,16 @@ use crate::machine::Chip;
 
 use super::change::{Change, ChangeKind, Difference};
 use super::element::Making;
-use super::expression::{ExpressionId, Head, Number};
-use super::graph::{Form, Graph, Role, Unit, Value};
+use super::expression::{ExpressionHead, ExpressionId, NumberBits};
+use super::graph::{Graph, RoundingForm, TpuUnit, Value, ValueRole};
 use super::matching::{
-    Disagreement, Edit, Pair, Reader, Readings, ScaledBack, SelectionChange, StoredConstant, Width, bounds,
+    Edit, Pair, PairDisagreement, Readings, ScaledBack, SelectionChange, StoredConstant, ValueReader, Width, bounds,
     common_readings, disagreements, find_edits, find_scaled_back, find_selections, find_stored, readings, way,
     without_steps,
 };
 use super::results::{DiffError, same_results};
 use super::tell::{
-    Rounding, SeenBy, State, StateChange, edit_texts, find_plans, find_settings, find_unknown, operation_texts, reach,
+    RoundedBy, SeenBy, State, StateChange, edit_texts, find_plans, find_settings, find_unknown, operation_texts, reach,
 };
 
 /// The changes of precision from one program to the other. A given `chip` decides the unit that computes a dot of a
@@ -31,7 +31,7 @@ use super::tell::{
 pub fn difference(before: &Import, after: &Import, chip: Option<&'static Chip>) -> Result<Difference, DiffError> {
     same_results(before, after)?;
     let pair = Pair::new(before, after, chip);
-    let mut changes = Comparison::new(&pair).changes();
+    let mut changes = PairComparison::new(&pair).changes();
     let mut other_changes = find_plans([before, after]);
     other_changes.extend(find_settings(&pair));
     // What a value is made of that is told of as made otherwise has no counterpart.
@@ -71,12 +71,12 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&'static Chip>) 
     Ok(found)
 }
 
-struct Comparison<'p, 'a> {
+struct PairComparison<'p, 'a> {
     pair: &'p Pair<'a>,
     readings: [BTreeMap<ExpressionId, Readings>; 2],
 }
 
-impl<'p, 'a> Comparison<'p, 'a> {
+impl<'p, 'a> PairComparison<'p, 'a> {
     fn new(pair: &'p Pair<'a>) -> Self {
         let graphs = [&pair.before, &pair.after];
         let common = pair.common();
@@ -85,7 +85,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
             let hop = |id: &ExpressionId| (*id, common_readings(&own, &common, *id));
             own.keys().map(hop).collect()
         });
-        Comparison { pair, readings }
+        PairComparison { pair, readings }
     }
 
     /// All changes, of the values in BEFORE's order first.
@@ -94,7 +94,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
         let mut changes = Vec::new();
         let mut seen = BTreeSet::new();
         for (id, value) in pair.before.values.iter().enumerate() {
-            let is_compared = value.live && value.role != Role::Group && value.role != Role::Results;
+            let is_compared = value.live && value.role != ValueRole::Group && value.role != ValueRole::Results;
             if is_compared && seen.insert(value.expression()) {
                 let mut found = self.value(id, value.expression());
                 found.sort_by_key(|change| change.kind);
@@ -137,7 +137,7 @@ impl<'p, 'a> Comparison<'p, 'a> {
             let change = self.change(ChangeKind::PrecisionChanged, value, steps.map(State::ScaledBack));
             changes.push(StateChange { op_name: op_name.map(str::to_string), ..change });
         }
-        if before[0].role == Role::Leaf {
+        if before[0].role == ValueRole::Leaf {
             return changes;
         }
         let mut add = |kind: ChangeKind, states: Option<[State; 2]>| {
@@ -170,24 +170,24 @@ impl<'p, 'a> Comparison<'p, 'a> {
 
     /// The operations that round a value, where these differ. A dot does not round its products, so it matters whether
     /// the operation in its place does; the reciprocal in the place of a divisor may be rounded.
-    fn rounding(&self, both: &[Vec<&Value>; 2], id: ExpressionId) -> Option<[HashSet<Rounding>; 2]> {
+    fn rounding(&self, both: &[Vec<&Value>; 2], id: ExpressionId) -> Option<[HashSet<RoundedBy>; 2]> {
         let of_dots = both.iter().flatten().any(|v| v.accumulation.is_some() && v.steps.is_empty());
         if !of_dots && differing(both, |v| v.form.clone()).is_none() {
             return None;
         }
-        let units = both.each_ref().map(|values| values.iter().filter_map(|v| v.unit).collect::<Vec<Unit>>());
+        let units = both.each_ref().map(|values| values.iter().filter_map(|v| v.unit).collect::<Vec<TpuUnit>>());
         let on_two_units = units[0].iter().any(|unit| !units[1].is_empty() && !units[1].contains(unit));
         let reciprocal = self.is_by_reciprocal(id);
         differing(both, |v| {
             let form = v.form.clone()?;
             let unit = v.unit.filter(|_| on_two_units);
             Some(match (v.products.filter(|_| of_dots), v.by, form) {
-                (None, None, Form::Binary(Binary::Multiply)) if reciprocal => Rounding::ByReciprocal,
-                (Some(width), _, form) => Rounding::Products(form, unit, width),
-                (None, Some(by), Form::Binary(binary)) => {
-                    Rounding::Operation(Form::Scaled(vec![(binary, Number::of(by))]), None)
+                (None, None, RoundingForm::Binary(Binary::Multiply)) if reciprocal => RoundedBy::ByReciprocal,
+                (Some(width), _, form) => RoundedBy::Products(form, unit, width),
+                (None, Some(by), RoundingForm::Binary(binary)) => {
+                    RoundedBy::Operation(RoundingForm::Scaled(vec![(binary, NumberBits::of(by))]), None)
                 }
-                (None, _, form) => Rounding::Operation(form, unit),
+                (None, _, form) => RoundedBy::Operation(form, unit),
             })
         })
     }
@@ -196,9 +196,9 @@ impl<'p, 'a> Comparison<'p, 'a> {
     fn is_by_reciprocal(&self, id: ExpressionId) -> bool {
         let expressions = &self.pair.expressions;
         let (head, operands) = expressions.get(id);
-        let of_both =
-            *head == Head::Binary(Binary::Multiply) && expressions.substitutions().all(|(_, other)| other != id);
-        of_both && operands.iter().any(|operand| *expressions.get(*operand).0 == Head::Reciprocal)
+        let of_both = *head == ExpressionHead::Binary(Binary::Multiply)
+            && expressions.substitutions().all(|(_, other)| other != id);
+        of_both && operands.iter().any(|operand| *expressions.get(*operand).0 == ExpressionHead::Reciprocal)
     }
 
     /// Readers that see more or fewer bits than before.
@@ -219,7 +219,8 @@ impl<'p, 'a> Comparison<'p, 'a> {
                 continue;
             }
             // How many bits a dot takes is told of by the precision that it asks for.
-            if matches!(reader, Reader::Value(id) if self.pair.before.habits.one_pass && self.asks_otherwise(*id)) {
+            if matches!(reader, ValueReader::Value(id) if self.pair.before.habits.one_pass && self.asks_otherwise(*id))
+            {
                 continue;
             }
             let entry = (self.reader(*reader), left.clone(), right.clone());
@@ -259,19 +260,19 @@ impl<'p, 'a> Comparison<'p, 'a> {
         let forms = graphs.map(|graph| {
             let is_dot = |id: &&ValueId| matches!(graph.entry().instructions[**id].op, Op::Dot { .. });
             let dots = graph.instances(id).iter().filter(is_dot);
-            dots.filter_map(|id| graph.values[*id].form.clone()).collect::<HashSet<Form>>()
+            dots.filter_map(|id| graph.values[*id].form.clone()).collect::<HashSet<RoundingForm>>()
         });
         forms[0] != forms[1] && forms.iter().all(|forms| !forms.is_empty())
     }
 
     /// A reader's place in BEFORE and its name.
-    fn reader(&self, reader: Reader) -> SeenBy {
+    fn reader(&self, reader: ValueReader) -> SeenBy {
         let graph = &self.pair.before;
         match reader {
-            Reader::Result(index) => SeenBy { place: graph.values.len() + index, name: format!("result {index}") },
-            Reader::Value(id) => {
+            ValueReader::Result(index) => SeenBy { place: graph.values.len() + index, name: format!("result {index}") },
+            ValueReader::Value(id) => {
                 let ids = graph.instances(id);
-                let made = ids.iter().find(|v| graph.values[**v].role == Role::Computes).or(ids.first());
+                let made = ids.iter().find(|v| graph.values[**v].role == ValueRole::Computes).or(ids.first());
                 let name = |id: &ValueId| {
                     let short = graph.name(*id).rsplit('/').next().unwrap_or_default();
                     let element = graph.element(*id).map(|index| format!("{{{index}}}")).unwrap_or_default();
@@ -283,11 +284,11 @@ impl<'p, 'a> Comparison<'p, 'a> {
     }
 
     /// Values that only names or results paired and that do not compute the same, and what was edited.
-    fn others(&self, found: Vec<Disagreement>, changes: &mut Vec<StateChange>) {
+    fn others(&self, found: Vec<PairDisagreement>, changes: &mut Vec<StateChange>) {
         // A value of the other sign is more than a zero of the other sign.
         let names: BTreeSet<&str> = found.iter().map(|d| self.pair.before.name(d.value)).collect();
         changes.retain(|change| !change.is_of_zeros() || !names.contains(change.name.as_str()));
-        for Disagreement { value, sides, kind, uses_another } in found {
+        for PairDisagreement { value, sides, kind, uses_another } in found {
             let states = operation_texts(self.pair, sides).map(State::Operation);
             match uses_another {
                 true => changes.push(self.change(kind, value, states)),
@@ -364,7 +365,7 @@ type ReadTwice = (SeenBy, BTreeSet<Width>, BTreeSet<Width>);
 /// A property of the instances of a value that compute, where both programs have it and it differs.
 fn differing<T: Eq + Hash>(both: &[Vec<&Value>; 2], of: impl Fn(&Value) -> Option<T>) -> Option<[HashSet<T>; 2]> {
     let side = |values: &Vec<&Value>| -> HashSet<T> {
-        values.iter().filter(|v| v.role == Role::Computes).filter_map(|v| of(v)).collect()
+        values.iter().filter(|v| v.role == ValueRole::Computes).filter_map(|v| of(v)).collect()
     };
     let [left, right] = both.each_ref().map(side);
     (left != right && !left.is_empty() && !right.is_empty()).then_some([left, right])

@@ -39,12 +39,12 @@ impl Bench {
         Bench { spec, n, mode: mode.parse().unwrap(), program: built, arguments }
     }
 
-    /// What the mode gives.
+    /// The mode's results.
     fn run(&self) -> Vec<Tensor> {
         subject::evaluate(&self.program, &self.mode, &self.arguments).unwrap()
     }
 
-    /// What the formula means, rounded once to each result's type.
+    /// The formula's results, rounded once to each result's type.
     fn truth(&self) -> Vec<Tensor> {
         let demands = vec![Demand::Rounded; self.program.output_names.len()];
         let truth = Oracle::default().evaluate(&self.program, &self.arguments, &demands).unwrap();

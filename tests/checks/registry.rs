@@ -1,4 +1,4 @@
-//! What the registry of checks promises.
+//! Promises of the registry of checks.
 
 use std::fmt::Write;
 
@@ -6,8 +6,9 @@ use ulpgate::check::{CHECKS, Context, PlanFault, Settings, column, judge_of};
 
 use super::{Bench, none};
 
-/// What suites may set, what reports show, and what summaries add up.
+/// Settings that suites may set, columns that reports show, and figures that summaries add up.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn checks_say_what_they_take_and_show() {
     let mut said = String::new();
     for check in CHECKS {

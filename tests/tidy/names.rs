@@ -1,4 +1,4 @@
-//! What files, functions and words are called.
+//! Names of files, functions and words.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

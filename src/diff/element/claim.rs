@@ -9,23 +9,23 @@ use crate::tensor::DType;
 
 use super::super::change::ChangeKind;
 use super::super::graph::Graph;
-use super::algebra::{Algebra, Element, Print, Way, absorb};
-use super::follow::{Elements, Follower};
-use super::label::{Additions, Making};
-use super::made::{Made, Record};
+use super::algebra::{Algebra, Element, Print, RoundingsId, absorb};
+use super::follow::{FollowedElements, Follower};
+use super::label::{Making, OrderOfAdditions};
+use super::made::{Made, MakingRecord};
 
 /// One program's elements.
-struct Side {
-    values: Vec<Elements>,
+struct FollowedProgram {
+    values: Vec<FollowedElements>,
     floats: Vec<bool>,
-    record: Record,
+    record: MakingRecord,
     contents: RefCell<HashMap<ValueId, Option<Print>>>,
 }
 
 /// The elements of both programs: BEFORE's and AFTER's.
 pub struct Sides {
     algebra: Algebra,
-    sides: [Side; 2],
+    sides: [FollowedProgram; 2],
 }
 
 /// An element that AFTER makes otherwise.
@@ -41,7 +41,8 @@ impl Sides {
     /// `None` where a program is too large to be followed.
     pub fn new(before: &Graph, after: &Graph) -> Option<Sides> {
         let mut algebra = Algebra::default();
-        let [left, right] = [(before, 1), (after, 2)].map(|(graph, own)| Side::new(graph, &mut algebra, own));
+        let [left, right] =
+            [(before, 1), (after, 2)].map(|(graph, own)| FollowedProgram::new(graph, &mut algebra, own));
         Some(Sides { algebra, sides: [left?, right?] })
     }
 
@@ -100,7 +101,8 @@ impl Sides {
         for key in left.keys() {
             let mut others = right.makers(key).peekable();
             let Some(first) = others.peek().copied() else { continue };
-            let only = |made: &Made, in_other: &Record| in_other.makers(key).all(|other| other.print != made.print);
+            let only =
+                |made: &Made, in_other: &MakingRecord| in_other.makers(key).all(|other| other.print != made.print);
             let lost = left.makers(key).find(|made| only(made, right));
             let gained = others.find(|made| only(made, left));
             let has_both = lost.is_some() == gained.is_some();
@@ -148,10 +150,10 @@ impl Sides {
         let (ways, others) = (left.ways_of(one.ways), right.ways_of(other.ways));
         let named = a.without_precision();
         if ways != others && named == b.without_precision() {
-            let last = |way: &Way| self.algebra.roundings(*way).last().copied().unwrap_or(Precision::UNLIMITED);
+            let last = |way: &RoundingsId| self.algebra.roundings(*way).last().copied().unwrap_or(Precision::UNLIMITED);
             let is_wider = ways.iter().zip(others).all(|(x, y)| last(x).within(last(y)));
             let kind = if is_wider { ChangeKind::RoundingRemoved } else { ChangeKind::RoundingAdded };
-            let of = |ways: &[Way]| Making::Of(named, ways.iter().map(|way| self.roundings(*way)).collect());
+            let of = |ways: &[RoundingsId]| Making::Of(named, ways.iter().map(|way| self.roundings(*way)).collect());
             return ([of(ways), of(others)], kind);
         }
         match a == b {
@@ -160,7 +162,7 @@ impl Sides {
         }
     }
 
-    fn roundings(&self, way: Way) -> Vec<Precision> {
+    fn roundings(&self, way: RoundingsId) -> Vec<Precision> {
         self.algebra.roundings(way).to_vec()
     }
 
@@ -169,18 +171,18 @@ impl Sides {
         let [left, right] = [self.sides[0].values[one].all(), self.sides[1].values[other].all()];
         let (a, b) = left.iter().zip(right).find(|(a, b)| a.way != b.way && a.product != 0)?;
         let makings = [a, b].map(|element| Making::Result(self.roundings(element.way)));
-        let last = |way: Way| self.algebra.roundings(way).last().copied().unwrap_or(Precision::UNLIMITED);
+        let last = |way: RoundingsId| self.algebra.roundings(way).last().copied().unwrap_or(Precision::UNLIMITED);
         let kind =
             if last(a.way).within(last(b.way)) { ChangeKind::RoundingRemoved } else { ChangeKind::RoundingAdded };
         Some((makings, kind))
     }
 }
 
-impl Side {
-    fn new(graph: &Graph, algebra: &mut Algebra, own: Print) -> Option<Side> {
+impl FollowedProgram {
+    fn new(graph: &Graph, algebra: &mut Algebra, own: Print) -> Option<FollowedProgram> {
         let orders = |id: ValueId| {
             let value = &graph.values[id];
-            let additions = Additions { order: value.order, plan: value.plan.clone() };
+            let additions = OrderOfAdditions { order: value.order, plan: value.plan.clone() };
             (additions.order.is_some() || additions.plan.is_some()).then_some(additions)
         };
         let fused = |id: ValueId| graph.values[id].fused;
@@ -192,6 +194,6 @@ impl Side {
         for (value, float) in values.iter().zip(&floats) {
             record.held.extend(value.all().iter().map(|element| element.magnitude_print(*float)));
         }
-        Some(Side { values, floats, record, contents: RefCell::default() })
+        Some(FollowedProgram { values, floats, record, contents: RefCell::default() })
     }
 }

@@ -9,13 +9,13 @@ use crate::num::BF16;
 use crate::tensor::DType;
 
 use super::super::graph::roles;
-use super::algebra::{Algebra, Element, Print, Way, absorb, print_of};
-use super::follow::{Abandoned, Elements, Followed, Follower, Labels, Site, holds};
+use super::algebra::{Algebra, Element, Print, RoundingsId, absorb, print_of};
+use super::follow::{Abandoned, FollowResult, FollowedElements, FollowedOperation, Follower, Labels, holds};
 use super::label::Label;
 
 /// Operations whose order and grouping do not show over the real numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Joint {
+enum JointOperation {
     Sum,
     Maximum,
     Minimum,
@@ -25,7 +25,12 @@ enum Joint {
 
 impl Follower<'_> {
     /// A reduction of one array along dims; what is no sum or extreme of floats is a function of all that it is given.
-    pub fn reduce(&mut self, site: &Site, dims: &[usize], to_apply: ComputationId) -> Followed<Elements> {
+    pub fn reduce(
+        &mut self,
+        site: &FollowedOperation,
+        dims: &[usize],
+        to_apply: ComputationId,
+    ) -> FollowResult<FollowedElements> {
         let joint = self.joint(site, to_apply);
         let over = site.dims(0);
         let kept: Vec<usize> = (0..over.len()).filter(|d| !dims.contains(d)).collect();
@@ -45,11 +50,17 @@ impl Follower<'_> {
         let (init, float) = (site.of(1)[0], site.is_float(0));
         let label = self.labels(site, joint, width, false);
         let rows = elements.chunks(width).map(|row| self.row(site, joint, label, (row, init), float)).collect();
-        Ok(Elements::array(rows))
+        Ok(FollowedElements::array(rows))
     }
 
     /// A reduction of several arrays, or by a region with no name: each result is a function of its rows.
-    fn rows(&mut self, site: &Site, to_apply: ComputationId, arrays: &[Vec<Element>], width: usize) -> Elements {
+    fn rows(
+        &mut self,
+        site: &FollowedOperation,
+        to_apply: ComputationId,
+        arrays: &[Vec<Element>],
+        width: usize,
+    ) -> FollowedElements {
         let regions = &self.analysis.regions;
         let loosely = match regions.reducer_but_for_rounding(to_apply) {
             Some(reducer) => format!("{reducer:?}"),
@@ -75,12 +86,17 @@ impl Follower<'_> {
                 results.push(Element { way, ..element });
             }
         }
-        let mut results: Vec<Elements> = results.into_iter().map(Elements::array).collect();
-        if results.len() == 1 { results.remove(0) } else { Elements::Tuple(results) }
+        let mut results: Vec<FollowedElements> = results.into_iter().map(FollowedElements::array).collect();
+        if results.len() == 1 { results.remove(0) } else { FollowedElements::Tuple(results) }
     }
 
     /// The reductions of the windows over the operand.
-    pub fn windows(&mut self, site: &Site, window: &Window, to_apply: ComputationId) -> Followed<Elements> {
+    pub fn windows(
+        &mut self,
+        site: &FollowedOperation,
+        window: &Window,
+        to_apply: ComputationId,
+    ) -> FollowResult<FollowedElements> {
         let Some(joint) = self.joint(site, to_apply) else { return Ok(self.whole(site)) };
         let dims = site.dims(0);
         let out_dims = site.instruction.shape.dims();
@@ -101,27 +117,27 @@ impl Follower<'_> {
             rows.push(row);
         });
         let rows = rows.iter().map(|row| self.row(site, joint, label, (row, init), float)).collect();
-        Ok(Elements::array(rows))
+        Ok(FollowedElements::array(rows))
     }
 
     /// Labels of a reduction of `width` elements; the order shows only in sums.
-    fn labels(&mut self, site: &Site, joint: Joint, width: usize, in_windows: bool) -> Labels {
+    fn labels(&mut self, site: &FollowedOperation, joint: JointOperation, width: usize, in_windows: bool) -> Labels {
         let label = match joint {
-            Joint::Sum => self.sum_of(width, in_windows, site.instruction),
-            Joint::Maximum => Label::Binary(Binary::Maximum),
-            Joint::Minimum => Label::Binary(Binary::Minimum),
-            Joint::Both(by) => Label::Binary(by),
+            JointOperation::Sum => self.sum_of(width, in_windows, site.instruction),
+            JointOperation::Maximum => Label::Binary(Binary::Maximum),
+            JointOperation::Minimum => Label::Binary(Binary::Minimum),
+            JointOperation::Both(by) => Label::Binary(by),
         };
         (self.record.number(label), self.order())
     }
 
-    fn joint(&self, site: &Site, to_apply: ComputationId) -> Option<Joint> {
+    fn joint(&self, site: &FollowedOperation, to_apply: ComputationId) -> Option<JointOperation> {
         let one = site.operands.len() == 2 && site.dtype(0).is_some();
         match self.analysis.regions.reducer_but_for_rounding(to_apply).filter(|_| one)? {
-            Reducer::Binary(Binary::Add) => Some(Joint::Sum),
-            Reducer::Binary(Binary::Maximum) => Some(Joint::Maximum),
-            Reducer::Binary(Binary::Minimum) => Some(Joint::Minimum),
-            Reducer::Binary(by @ (Binary::And | Binary::Or)) => Some(Joint::Both(by)),
+            Reducer::Binary(Binary::Add) => Some(JointOperation::Sum),
+            Reducer::Binary(Binary::Maximum) => Some(JointOperation::Maximum),
+            Reducer::Binary(Binary::Minimum) => Some(JointOperation::Minimum),
+            Reducer::Binary(by @ (Binary::And | Binary::Or)) => Some(JointOperation::Both(by)),
             _ => None,
         }
     }
@@ -129,17 +145,17 @@ impl Follower<'_> {
     /// One result, from its terms and an init; a neutral init is no term.
     fn row(
         &mut self,
-        site: &Site,
-        joint: Joint,
+        site: &FollowedOperation,
+        joint: JointOperation,
         label: Labels,
         (row, init): (&[Element], Element),
         float: bool,
     ) -> Element {
         let is_neutral = match joint {
-            Joint::Sum => init.constant() == Some(0.0),
-            Joint::Maximum => init.constant() == Some(f64::NEG_INFINITY),
-            Joint::Minimum => init.constant() == Some(f64::INFINITY),
-            Joint::Both(by) => init.constant() == Some(f64::from(by == Binary::And)),
+            JointOperation::Sum => init.constant() == Some(0.0),
+            JointOperation::Maximum => init.constant() == Some(f64::NEG_INFINITY),
+            JointOperation::Minimum => init.constant() == Some(f64::INFINITY),
+            JointOperation::Both(by) => init.constant() == Some(f64::from(by == Binary::And)),
         };
         let all = || row.iter().copied().chain(Some(init).filter(|_| !is_neutral));
         let mut rest = all();
@@ -147,11 +163,11 @@ impl Follower<'_> {
             return one;
         }
         let (ways, format) = match joint {
-            Joint::Maximum | Joint::Minimum => self.rounded_last(all()),
-            _ => (all().filter(|e| e.constant().is_none()).map(|e| e.way).collect::<BTreeSet<Way>>(), None),
+            JointOperation::Maximum | JointOperation::Minimum => self.rounded_last(all()),
+            _ => (all().filter(|e| e.constant().is_none()).map(|e| e.way).collect::<BTreeSet<RoundingsId>>(), None),
         };
         let operands = match joint {
-            Joint::Sum => all().fold(0, |sum: Print, e| sum.wrapping_add(absorb(OPERAND, e.exactly(float)))),
+            JointOperation::Sum => all().fold(0, |sum: Print, e| sum.wrapping_add(absorb(OPERAND, e.exactly(float)))),
             // Whatever the order, the largest is the largest: how the numbers were rounded is all that counts.
             _ => ways.iter().fold(0, |print, way| absorb(print, (*way).into())),
         };
@@ -161,22 +177,22 @@ impl Follower<'_> {
         };
         let element = match joint {
             // A sum of constants is one.
-            Joint::Sum if !float && all().all(|element| element.constant().is_some()) => {
+            JointOperation::Sum if !float && all().all(|element| element.constant().is_some()) => {
                 return Element::number(all().map(|element| element.by).sum());
             }
-            Joint::Sum => {
+            JointOperation::Sum => {
                 let terms = all().fold(0, |sum: Print, e| sum.wrapping_add(self.algebra.term(e, float)));
                 self.algebra.sum(terms)
             }
-            Joint::Both(by) => {
+            JointOperation::Both(by) => {
                 let name = print_of(by.name());
                 let mut prints: Vec<Print> = all().map(|e| e.print(false)).collect();
                 prints.sort_unstable();
                 prints.dedup();
                 Element::atom(prints.into_iter().fold(name, absorb))
             }
-            Joint::Maximum | Joint::Minimum => {
-                let turned = |e: Element| if joint == Joint::Minimum { e.negate() } else { e };
+            JointOperation::Maximum | JointOperation::Minimum => {
+                let turned = |e: Element| if joint == JointOperation::Minimum { e.negate() } else { e };
                 let candidates =
                     all().fold(0, |sum: Print, e| sum.wrapping_add(self.algebra.candidate(turned(e), float)));
                 turned(self.algebra.maximum(candidates))
@@ -198,10 +214,14 @@ impl Follower<'_> {
 
     /// The roundings of the numbers among which one is picked. If all were rounded last to one format, the pick counts
     /// as rounded to it: the result is the ways before that rounding, and the format.
-    fn rounded_last(&mut self, all: impl Iterator<Item = Element> + Clone) -> (BTreeSet<Way>, Option<Precision>) {
+    fn rounded_last(
+        &mut self,
+        all: impl Iterator<Item = Element> + Clone,
+    ) -> (BTreeSet<RoundingsId>, Option<Precision>) {
         let numbers = all.clone().filter_map(|e| e.constant());
-        let ways: BTreeSet<Way> = all.filter(|e| e.constant().is_none()).map(|e| e.way).collect();
-        let before: Vec<(Way, Option<Precision>)> = ways.iter().map(|way| self.algebra.before_last(*way)).collect();
+        let ways: BTreeSet<RoundingsId> = all.filter(|e| e.constant().is_none()).map(|e| e.way).collect();
+        let before: Vec<(RoundingsId, Option<Precision>)> =
+            ways.iter().map(|way| self.algebra.before_last(*way)).collect();
         let format = before.first().and_then(|(_, last)| *last);
         let fits = |to: Precision, by: f64| holds(to, by) && to.exponent_bits >= 8;
         match format {
@@ -215,7 +235,12 @@ impl Follower<'_> {
     }
 
     /// Sums of products.
-    pub fn dot(&mut self, site: &Site, numbers: &DotDims, precision: [ir::Precision; 2]) -> Followed<Elements> {
+    pub fn dot(
+        &mut self,
+        site: &FollowedOperation,
+        numbers: &DotDims,
+        precision: [ir::Precision; 2],
+    ) -> FollowResult<FollowedElements> {
         let plan = DotPlan::new(numbers, site.dims(0), site.dims(1));
         let (m, k, n) = (plan.m, plan.k, plan.n);
         if k == 0 {
@@ -267,7 +292,7 @@ impl Follower<'_> {
             let way = site.instruction.shape.dtype().map_or(0, |dtype| self.algebra.of_operation(dtype));
             elements.push(Element { way, ..element });
         }
-        Ok(Elements::array(elements))
+        Ok(FollowedElements::array(elements))
     }
 }
 

@@ -7,14 +7,14 @@ use crate::tensor::DType;
 
 use super::super::graph::constant_fold;
 use super::algebra::{Algebra, Element, Print, absorb, print_of};
-use super::follow::{Elements, Follower, Site, holds};
+use super::follow::{FollowedElements, FollowedOperation, Follower, holds};
 use super::label::Label;
 use super::made::LabelId;
 use super::whole_number;
 
 impl Follower<'_> {
     /// An operation on elements.
-    pub fn pointwise(&mut self, site: &Site) -> Elements {
+    pub fn pointwise(&mut self, site: &FollowedOperation) -> FollowedElements {
         let count = site.instruction.shape.elements();
         let label = self.record.number(Label::of(&site.instruction.op));
         let operand = |slot: usize, at: usize| {
@@ -40,15 +40,15 @@ impl Follower<'_> {
                 self.extreme(site, most, Binary::Minimum, [raised, operand(2, at)])
             }
         });
-        Elements::array(each.collect())
+        FollowedElements::array(each.collect())
     }
 
-    pub fn to(site: &Site) -> DType {
+    pub fn to(site: &FollowedOperation) -> DType {
         site.instruction.shape.dtype().unwrap_or(DType::Pred)
     }
 
     /// A number that constants alone make, rounded as the operation's type asks.
-    pub fn number(site: &Site, by: f64) -> Element {
+    pub fn number(site: &FollowedOperation, by: f64) -> Element {
         let to = Self::to(site);
         match to.format() {
             Some(format) if to != DType::F64 => {
@@ -60,7 +60,7 @@ impl Follower<'_> {
     }
 
     /// Result of folding these constants on the machine.
-    fn folded(&mut self, site: &Site, numbers: &[f64]) -> Option<f64> {
+    fn folded(&mut self, site: &FollowedOperation, numbers: &[f64]) -> Option<f64> {
         let key = (site.instruction.op.opcode(), Self::to(site), numbers.iter().map(|n| n.to_bits()).collect());
         let dtype = site.dtype(0)?;
         *self
@@ -69,7 +69,7 @@ impl Follower<'_> {
             .or_insert_with(|| constant_fold::number(&site.instruction.op, numbers, dtype, Self::to(site)))
     }
 
-    fn unary(&mut self, site: &Site, label: LabelId, unary: Unary, x: Element) -> Element {
+    fn unary(&mut self, site: &FollowedOperation, label: LabelId, unary: Unary, x: Element) -> Element {
         if let (Unary::IsFinite, Some(by)) = (unary, x.constant()) {
             return Element::number(f64::from(by.is_finite()));
         }
@@ -129,7 +129,7 @@ impl Follower<'_> {
         self.make(site, label, element, &[(if is_odd { bare } else { x }, true)])
     }
 
-    fn binary(&mut self, site: &Site, label: LabelId, binary: Binary, [a, b]: [Element; 2]) -> Element {
+    fn binary(&mut self, site: &FollowedOperation, label: LabelId, binary: Binary, [a, b]: [Element; 2]) -> Element {
         let float = site.is_float(0);
         match binary {
             Binary::Maximum | Binary::Minimum if site.dtype(0) != Some(DType::Pred) => {
@@ -153,7 +153,14 @@ impl Follower<'_> {
     }
 
     /// Operation on integers and predicates. It is exact, so the operation that made them is not recorded.
-    fn integers(&mut self, site: &Site, label: LabelId, binary: Binary, a: Element, b: Element) -> Element {
+    fn integers(
+        &mut self,
+        site: &FollowedOperation,
+        label: LabelId,
+        binary: Binary,
+        a: Element,
+        b: Element,
+    ) -> Element {
         let to = Self::to(site);
         if let (Some(x), Some(y)) = (a.integer(), b.integer())
             && let Some(by) = whole_number::binary(binary, x, y, to)
@@ -200,7 +207,7 @@ impl Follower<'_> {
     }
 
     /// A product. By a power of two it is the number elsewhere on the scale, where no narrow exponent is in the way.
-    pub fn product(&mut self, site: &Site, label: LabelId, a: Element, b: Element) -> Element {
+    pub fn product(&mut self, site: &FollowedOperation, label: LabelId, a: Element, b: Element) -> Element {
         if let Some((by, of)) = self.algebra.masks(b).map(|by| (by, a)).or_else(|| Some((self.algebra.masks(a)?, b))) {
             let label = self.record.number(Label::Select);
             return self.select(site, label, by, [of, Element::number(0.0)]);
@@ -222,7 +229,7 @@ impl Follower<'_> {
         }
     }
 
-    fn quotient(&mut self, site: &Site, label: LabelId, a: Element, b: Element) -> Element {
+    fn quotient(&mut self, site: &FollowedOperation, label: LabelId, a: Element, b: Element) -> Element {
         match (a.constant(), b.constant()) {
             (Some(x), Some(y)) => Self::number(site, x / y),
             (None, Some(by)) if self.is_scaling(a, 1.0 / by) && 1.0 / (1.0 / by) == by => {
@@ -241,7 +248,7 @@ impl Follower<'_> {
         by.abs() == 1.0 || is_power && !self.algebra.roundings(of.way).iter().any(narrow)
     }
 
-    fn add(&mut self, site: &Site, label: LabelId, a: Element, b: Element) -> Element {
+    fn add(&mut self, site: &FollowedOperation, label: LabelId, a: Element, b: Element) -> Element {
         match (a.constant(), b.constant()) {
             (Some(x), Some(y)) => return Self::number(site, x + y),
             (_, Some(0.0)) => return a,
@@ -269,7 +276,7 @@ impl Follower<'_> {
     }
 
     /// The larger or smaller; the smaller is the opposite of the larger of the opposites.
-    fn extreme(&mut self, site: &Site, label: LabelId, binary: Binary, [a, b]: [Element; 2]) -> Element {
+    fn extreme(&mut self, site: &FollowedOperation, label: LabelId, binary: Binary, [a, b]: [Element; 2]) -> Element {
         let float = site.is_float(0);
         if let (Some(x), Some(y)) = (a.constant(), b.constant())
             && !x.is_nan()
@@ -301,7 +308,7 @@ impl Follower<'_> {
     /// One of two floats. Whichever is the larger, the order does not show. Where both were rounded to one format last, it is as if the one picked were.
     fn pick(
         &mut self,
-        site: &Site,
+        site: &FollowedOperation,
         label: LabelId,
         element: Element,
         by: Option<Element>,
@@ -344,7 +351,13 @@ impl Follower<'_> {
         Element { way, ..element }
     }
 
-    fn compare(&mut self, site: &Site, direction: Compare, order: CompareOrder, [a, b]: [Element; 2]) -> Element {
+    fn compare(
+        &mut self,
+        site: &FollowedOperation,
+        direction: Compare,
+        order: CompareOrder,
+        [a, b]: [Element; 2],
+    ) -> Element {
         let float = site.is_float(0);
         if let (Some(x), Some(y)) = (a.constant(), b.constant()) {
             return Element::number(f64::from(direction.of(x.partial_cmp(&y))));
@@ -364,7 +377,7 @@ impl Follower<'_> {
         if negates { element.negate() } else { element }
     }
 
-    fn select(&mut self, site: &Site, label: LabelId, by: Element, [yes, no]: [Element; 2]) -> Element {
+    fn select(&mut self, site: &FollowedOperation, label: LabelId, by: Element, [yes, no]: [Element; 2]) -> Element {
         let float = site.shapes.iter().skip(1).any(|shape| shape.dtype().is_some_and(DType::is_float));
         match by.constant() {
             Some(0.0) => return no,

@@ -3,7 +3,7 @@
 use crate::analysis::Precision;
 use crate::ir::{self, Binary, Compare, Op, Unary};
 
-use super::super::graph::{MatmulPlan, SumOrder};
+use super::super::graph::{AdditionOrder, MatmulPlan};
 
 /// An operation that makes an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,9 +88,9 @@ impl Label {
 
 /// The order of an entry value's additions, as far as its file says it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Additions {
+pub struct OrderOfAdditions {
     /// The order.
-    pub order: Option<SumOrder>,
+    pub order: Option<AdditionOrder>,
     /// The plan of a matmul.
     pub plan: Option<MatmulPlan>,
 }
@@ -107,7 +107,7 @@ pub enum Making {
     /// A result that is rounded like this.
     Result(Vec<Precision>),
     /// By additions in an order.
-    InOrder(Additions),
+    InOrder(OrderOfAdditions),
     /// Not as in the other program, which has this way beside another one.
     Not(Box<Making>),
 }

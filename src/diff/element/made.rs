@@ -5,8 +5,8 @@ use std::hash::BuildHasherDefault;
 
 use crate::ir::ValueId;
 
-use super::algebra::{Element, Print, Prints, Taken, Way, absorb, print_of, print_of_key};
-use super::label::{Additions, Label};
+use super::algebra::{Element, Print, Prints, RoundingsId, Taken, absorb, print_of, print_of_key};
+use super::label::{Label, OrderOfAdditions};
 
 /// An operation that made an element.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,23 +17,23 @@ pub struct Made {
     pub label: LabelId,
     /// The order of its additions, as far as the file says it.
     pub order: Option<AdditionsId>,
-    /// The operands' roundings: their place in [`Record::ways`].
+    /// The operands' roundings: their place in [`MakingRecord::ways`].
     pub ways: u32,
     /// The entry's value whose operation it is, or that of a loop or a call around it.
     pub at: ValueId,
 }
 
-/// Number of a [`Label`] in a [`Record`].
+/// Number of a [`Label`] in a [`MakingRecord`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LabelId(u32);
 
-/// Number of [`Additions`] in a [`Record`].
+/// Number of [`OrderOfAdditions`] in a [`MakingRecord`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AdditionsId(u32);
 
 /// All that a program made and has.
 #[derive(Debug, Default)]
-pub struct Record {
+pub struct MakingRecord {
     first: Prints<Made>,
     /// The further operations that make an element, if there are several.
     more: Prints<Vec<Made>>,
@@ -41,11 +41,11 @@ pub struct Record {
     pub held: HashSet<Print, BuildHasherDefault<Taken>>,
     labels: Vec<(Label, Print)>,
     label_of: HashMap<Label, LabelId>,
-    additions: Vec<Additions>,
-    ways: Vec<Vec<Way>>,
+    additions: Vec<OrderOfAdditions>,
+    ways: Vec<Vec<RoundingsId>>,
 }
 
-impl Record {
+impl MakingRecord {
     /// The number of a label.
     pub fn number(&mut self, label: Label) -> LabelId {
         if let Some(known) = self.label_of.get(&label) {
@@ -68,7 +68,7 @@ impl Record {
     }
 
     /// The number of an order of additions.
-    pub fn additions_id(&mut self, additions: Additions) -> AdditionsId {
+    pub fn additions_id(&mut self, additions: OrderOfAdditions) -> AdditionsId {
         let at = self.additions.iter().position(|known| *known == additions).unwrap_or_else(|| {
             self.additions.push(additions);
             self.additions.len() - 1
@@ -77,17 +77,17 @@ impl Record {
     }
 
     /// The order of additions of a number.
-    pub fn additions(&self, id: AdditionsId) -> &Additions {
+    pub fn additions(&self, id: AdditionsId) -> &OrderOfAdditions {
         &self.additions[id.0 as usize]
     }
 
     /// The roundings of operands.
-    pub fn ways_of(&self, ways: u32) -> &[Way] {
+    pub fn ways_of(&self, ways: u32) -> &[RoundingsId] {
         &self.ways[ways as usize]
     }
 
     /// The number of a list of roundings.
-    pub fn ways(&mut self, ways: &[Way]) -> u32 {
+    pub fn ways(&mut self, ways: &[RoundingsId]) -> u32 {
         let at = self.ways.iter().position(|known| known == ways).unwrap_or_else(|| {
             self.ways.push(ways.to_vec());
             self.ways.len() - 1

@@ -11,7 +11,7 @@ pub type ExpressionId = usize;
 
 /// Operation that combines the elements of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Combiner {
+pub enum ReductionOperation {
     Known(Binary),
     /// A region with no name of its own.
     Region(ExpressionId),
@@ -20,7 +20,7 @@ pub enum Combiner {
 /// Operation of an expression on its operands. Dims are left out wherever a compiler may rearrange them: reductions are
 /// told apart by the number of their results.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Head {
+pub enum ExpressionHead {
     Parameter(usize),
     /// Parameter of a region.
     Argument(usize),
@@ -48,7 +48,7 @@ pub enum Head {
     Accumulated(Precision),
     Select,
     Reduce {
-        by: Combiner,
+        by: ReductionOperation,
         results: usize,
     },
     /// The index that goes with the largest or smallest element.
@@ -58,13 +58,13 @@ pub enum Head {
     },
     /// Running reduction along each of `rows` rows.
     Scan {
-        by: Combiner,
+        by: ReductionOperation,
         rows: usize,
     },
     /// Reduction of what each place of a window shows, with the window as HLO writes it.
     Window {
         window: String,
-        by: Combiner,
+        by: ReductionOperation,
     },
     /// Operands: the key, and what is carried along.
     Sorted {
@@ -85,7 +85,7 @@ pub enum Head {
     Update,
     /// Updates are combined with elements: one of the arrays.
     Scatter {
-        by: Combiner,
+        by: ReductionOperation,
         part: usize,
     },
     /// One of the values that a loop carries; what it computes are the operands, the body's values among them.
@@ -106,12 +106,12 @@ pub struct Edge {
     pub size: usize,
 }
 
-impl Head {
+impl ExpressionHead {
     /// Whether the operation is independent of the order of its operands.
     pub fn commutes(&self) -> bool {
         match self {
-            Head::Binary(binary) => binary.commutes(),
-            Head::Compare(direction) => matches!(direction, Compare::Eq | Compare::Ne),
+            ExpressionHead::Binary(binary) => binary.commutes(),
+            ExpressionHead::Compare(direction) => matches!(direction, Compare::Eq | Compare::Ne),
             _ => false,
         }
     }
@@ -138,8 +138,8 @@ pub struct Likeness {
 /// All expressions of two programs.
 #[derive(Debug, Default)]
 pub struct Expressions {
-    known: HashMap<(Head, Vec<ExpressionId>), ExpressionId>,
-    list: Vec<(Head, Vec<ExpressionId>)>,
+    known: HashMap<(ExpressionHead, Vec<ExpressionId>), ExpressionId>,
+    list: Vec<(ExpressionHead, Vec<ExpressionId>)>,
     /// The parameters that each is made of, a bit for each.
     parameters: Vec<Vec<u64>>,
     /// Expressions that both programs make, as far as they are known; numbers are left out.
@@ -193,12 +193,12 @@ impl Expressions {
         self.list.len()
     }
 
-    pub fn get(&self, id: ExpressionId) -> (&Head, &[ExpressionId]) {
+    pub fn get(&self, id: ExpressionId) -> (&ExpressionHead, &[ExpressionId]) {
         let (head, operands) = &self.list[id];
         (head, operands)
     }
 
-    pub fn intern(&mut self, head: Head, operands: Vec<ExpressionId>) -> ExpressionId {
+    pub fn intern(&mut self, head: ExpressionHead, operands: Vec<ExpressionId>) -> ExpressionId {
         let next = self.list.len();
         let id = *self.known.entry((head.clone(), operands.clone())).or_insert(next);
         if id == next {
@@ -214,7 +214,8 @@ impl Expressions {
 
     /// Says what both programs make.
     pub fn share(&mut self, both: impl Iterator<Item = ExpressionId>) {
-        self.shared = both.filter(|id| self.value(*id).is_none() && *self.get(*id).0 != Head::Integers).collect();
+        self.shared =
+            both.filter(|id| self.value(*id).is_none() && *self.get(*id).0 != ExpressionHead::Integers).collect();
         self.foundations.clear();
         for id in 0..self.list.len() {
             self.foundations.push(self.foundation_of(&self.list[id].1));
@@ -242,13 +243,13 @@ impl Expressions {
         (64 * both).checked_div(one.len() + other.len() - both).unwrap_or(64)
     }
 
-    fn parameters_of(&self, head: &Head, operands: &[ExpressionId]) -> Vec<u64> {
+    fn parameters_of(&self, head: &ExpressionHead, operands: &[ExpressionId]) -> Vec<u64> {
         let mut set = Vec::new();
         let mut add = |word: usize, bits: u64| {
             set.resize(set.len().max(word + 1), 0);
             set[word] |= bits;
         };
-        if let Head::Parameter(n) = head {
+        if let ExpressionHead::Parameter(n) = head {
             add(n / 64, 1 << (n % 64));
         }
         for operand in operands {
@@ -262,7 +263,7 @@ impl Expressions {
         let [one, other] = [one, other].map(|id| self.without_sign(id));
         let taken = |of: ExpressionId| {
             let divisor = |id: &ExpressionId| match self.get(*id) {
-                (Head::Reciprocal, &[divisor]) => divisor,
+                (ExpressionHead::Reciprocal, &[divisor]) => divisor,
                 _ => *id,
             };
             self.get(of).1.iter().map(divisor).collect::<Vec<_>>()
@@ -270,7 +271,7 @@ impl Expressions {
         let others = taken(other);
         let own = taken(one);
         let shared = own.iter().filter(|operand| others.contains(operand)).count();
-        let mut heads: Vec<&Head> = others.iter().map(|id| self.get(*id).0).collect();
+        let mut heads: Vec<&ExpressionHead> = others.iter().map(|id| self.get(*id).0).collect();
         let made_alike = own.iter().filter(|id| match heads.iter().position(|head| *head == self.get(**id).0) {
             Some(at) => {
                 heads.swap_remove(at);
@@ -289,7 +290,7 @@ impl Expressions {
         }
     }
 
-    pub fn leaf(&mut self, head: Head) -> ExpressionId {
+    pub fn leaf(&mut self, head: ExpressionHead) -> ExpressionId {
         self.intern(head, vec![])
     }
 
@@ -297,7 +298,7 @@ impl Expressions {
         self.leaf(Expressions::number(value))
     }
 
-    fn number(value: f64) -> Head {
+    fn number(value: f64) -> ExpressionHead {
         let rounded = round_f64(&BF16, value, Direction::NearestEven);
         // Zeros are one, and NaNs are; what is nearly one is no factor that vanishes.
         let bits = if rounded == 0.0 {
@@ -310,7 +311,7 @@ impl Expressions {
         } else {
             rounded.to_bits()
         };
-        Head::Constant(bits)
+        ExpressionHead::Constant(bits)
     }
 
     /// The expression of a number, if there is one.
@@ -319,14 +320,14 @@ impl Expressions {
     }
 
     /// The expression of this operation on these operands, if there is one.
-    pub fn find(&self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
+    pub fn find(&self, head: &ExpressionHead, operands: &[ExpressionId]) -> Option<ExpressionId> {
         self.known.get(&(head.clone(), operands.to_vec())).copied()
     }
 
     /// The value of a constant, as far as its expression keeps it.
     pub fn value(&self, id: ExpressionId) -> Option<f64> {
         match self.list[id].0 {
-            Head::Constant(bits) => Some(f64::from_bits(bits)),
+            ExpressionHead::Constant(bits) => Some(f64::from_bits(bits)),
             _ => None,
         }
     }
@@ -355,8 +356,8 @@ mod tests {
     #[test]
     fn what_is_identified_stays_so() {
         let mut e = Expressions::default();
-        let [x, y] = [0, 1].map(|n| e.leaf(Head::Parameter(n)));
+        let [x, y] = [0, 1].map(|n| e.leaf(ExpressionHead::Parameter(n)));
         e.identify(y, x);
-        assert_eq!(e.leaf(Head::Parameter(1)), x);
+        assert_eq!(e.leaf(ExpressionHead::Parameter(1)), x);
     }
 }

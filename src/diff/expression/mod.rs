@@ -8,5 +8,5 @@ mod expressions;
 mod scale;
 mod sign;
 
-pub use expressions::{Combiner, Edge, ExpressionId, Expressions, Head};
-pub use scale::{Number, Scale, is_nearly_one};
+pub use expressions::{Edge, ExpressionHead, ExpressionId, Expressions, ReductionOperation};
+pub use scale::{NumberBits, NumberScale, is_nearly_one};

@@ -6,12 +6,12 @@ use super::expressions::ExpressionId;
 
 /// A number by its bits, for sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Number(u64);
+pub struct NumberBits(u64);
 
-impl Number {
+impl NumberBits {
     /// The bits of a number.
-    pub fn of(number: f64) -> Number {
-        Number(number.to_bits())
+    pub fn of(number: f64) -> NumberBits {
+        NumberBits(number.to_bits())
     }
 
     /// The number.
@@ -22,7 +22,7 @@ impl Number {
 
 /// A value as another one times a number, or plus a number.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Scale {
+pub struct NumberScale {
     /// The expression that is scaled.
     pub of: ExpressionId,
     /// By how much in all: the factor, or the summand.
@@ -32,14 +32,14 @@ pub struct Scale {
     steps: Vec<(Binary, f64)>,
 }
 
-impl Scale {
+impl NumberScale {
     /// `of`, which `before` says to be scaled already, multiplied with a number, divided by one, or with one added.
-    pub fn new(of: ExpressionId, before: Option<&Scale>, binary: Binary, by: f64) -> Scale {
+    pub fn new(of: ExpressionId, before: Option<&NumberScale>, binary: Binary, by: f64) -> NumberScale {
         let factor = if binary == Binary::Divide { 1.0 / by } else { by };
         let is_exact = |factor: f64| binary != Binary::Add && is_exact(factor);
         let Some(before) = before else {
             let step = if is_exact(factor) { (Binary::Multiply, factor) } else { (binary, by) };
-            return Scale { of, by: factor, steps: vec![step] };
+            return NumberScale { of, by: factor, steps: vec![step] };
         };
         let mut steps = before.steps.clone();
         match steps.last_mut() {
@@ -52,18 +52,18 @@ impl Scale {
             _ => steps.push((binary, by)),
         }
         let whole = if before.adds() { before.by + by } else { before.by * factor };
-        Scale { of: before.of, by: whole, steps }
+        NumberScale { of: before.of, by: whole, steps }
     }
 
     /// A quotient of values that are themselves scaled, or quotients: `of`, by so much in all. What comes after it is told
     /// of alone.
-    pub fn quotient(of: ExpressionId, by: f64) -> Scale {
-        Scale { of, by, steps: Vec::new() }
+    pub fn quotient(of: ExpressionId, by: f64) -> NumberScale {
+        NumberScale { of, by, steps: Vec::new() }
     }
 
     /// A product's, of the negative value.
-    pub fn negate(self) -> Scale {
-        Scale { by: -self.by, ..self }
+    pub fn negate(self) -> NumberScale {
+        NumberScale { by: -self.by, ..self }
     }
 
     /// Whether numbers are added, and not factors.
@@ -82,8 +82,8 @@ impl Scale {
     }
 
     /// The steps that round, in order.
-    pub fn steps(&self) -> Vec<(Binary, Number)> {
-        self.steps.iter().map(|(binary, by)| (*binary, Number::of(*by))).collect()
+    pub fn steps(&self) -> Vec<(Binary, NumberBits)> {
+        self.steps.iter().map(|(binary, by)| (*binary, NumberBits::of(*by))).collect()
     }
 }
 

@@ -7,9 +7,9 @@
 
 use crate::ir::{Binary, Compare, Unary};
 
-use super::expressions::{Combiner, ExpressionId, Expressions, Head};
+use super::expressions::{ExpressionHead, ExpressionId, Expressions, ReductionOperation};
 
-const NEGATE: Head = Head::Unary(Unary::Negate);
+const NEGATE: ExpressionHead = ExpressionHead::Unary(Unary::Negate);
 
 impl Expressions {
     /// Whether an expression is the negative of another, and the other one; otherwise the expression itself.
@@ -29,85 +29,86 @@ impl Expressions {
         self.apply(NEGATE, vec![id])
     }
 
-    fn negative(&mut self, head: &Head, operands: Vec<ExpressionId>) -> Option<ExpressionId> {
+    fn negative(&mut self, head: &ExpressionHead, operands: Vec<ExpressionId>) -> Option<ExpressionId> {
         let positive = self.apply(head.clone(), operands);
         Some(self.negate(positive))
     }
 
     /// The expression of an operation on negated operands with at most one sign, before it; `None` if it stays as it
     /// is.
-    pub fn pull_sign(&mut self, head: &Head, operands: &[ExpressionId]) -> Option<ExpressionId> {
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
+    pub fn pull_sign(&mut self, head: &ExpressionHead, operands: &[ExpressionId]) -> Option<ExpressionId> {
         use Binary::{Add, Multiply, Subtract};
         match (head, operands) {
-            (Head::Unary(Unary::Negate), &[a]) => match (self.split_sign(a), self.value(a)) {
+            (ExpressionHead::Unary(Unary::Negate), &[a]) => match (self.split_sign(a), self.value(a)) {
                 ((true, of), _) => Some(of),
                 (_, Some(number)) => Some(self.constant(-number)),
                 _ => None,
             },
-            (Head::Binary(Multiply), &[a, b]) => {
+            (ExpressionHead::Binary(Multiply), &[a, b]) => {
                 let (x, y) = [(a, b), (b, a)].into_iter().find_map(|(x, y)| Some((self.opposite(x)?, y)))?;
                 self.negative(head, vec![x, y])
             }
-            (Head::Binary(Add), &[a, b]) => match (self.split_sign(a), self.split_sign(b)) {
+            (ExpressionHead::Binary(Add), &[a, b]) => match (self.split_sign(a), self.split_sign(b)) {
                 ((true, a), (true, b)) => self.negative(head, vec![a, b]),
                 ((true, a), (false, b)) | ((false, b), (true, a)) => {
-                    Some(self.apply(Head::Binary(Subtract), vec![b, a]))
+                    Some(self.apply(ExpressionHead::Binary(Subtract), vec![b, a]))
                 }
                 _ => {
                     // A number less a value, the other way round.
                     let (number, x) =
                         self.value(a).map(|number| (number, b)).or(self.value(b).map(|number| (number, a)))?;
                     let negated = self.find_constant(-number).filter(|_| number != 0.0)?;
-                    let reverse = self.known(Head::Binary(Subtract), vec![negated, x])?;
+                    let reverse = self.known(ExpressionHead::Binary(Subtract), vec![negated, x])?;
                     Some(self.negate(reverse))
                 }
             },
-            (Head::Binary(Subtract), &[a, b]) => match (self.split_sign(a), self.split_sign(b)) {
-                ((false, a), (true, b)) => Some(self.apply(Head::Binary(Add), vec![a, b])),
+            (ExpressionHead::Binary(Subtract), &[a, b]) => match (self.split_sign(a), self.split_sign(b)) {
+                ((false, a), (true, b)) => Some(self.apply(ExpressionHead::Binary(Add), vec![a, b])),
                 ((true, a), (true, b)) => Some(self.apply(head.clone(), vec![b, a])),
-                ((true, a), (false, b)) => self.negative(&Head::Binary(Add), vec![a, b]),
+                ((true, a), (false, b)) => self.negative(&ExpressionHead::Binary(Add), vec![a, b]),
                 ((false, a), (false, b)) => {
                     let reverse = self.reverse_of(a, b)?;
                     Some(self.negate(reverse))
                 }
             },
-            (Head::Unary(Unary::Abs), &[a]) => {
+            (ExpressionHead::Unary(Unary::Abs), &[a]) => {
                 let (true, a) = self.split_sign(a) else { return None };
                 Some(self.apply(head.clone(), vec![a]))
             }
-            (Head::Compare(direction), &[a, b]) => {
+            (ExpressionHead::Compare(direction), &[a, b]) => {
                 let [x, y] = self.opposites(a, b)?;
                 let is_ordered = !matches!(direction, Compare::Eq | Compare::Ne);
                 Some(self.apply(head.clone(), if is_ordered { vec![y, x] } else { vec![x, y] }))
             }
             // What is picked, or moved onto nothing.
-            (Head::Select, &[predicate, a, b]) => {
+            (ExpressionHead::Select, &[predicate, a, b]) => {
                 let [x, y] = self.opposites(a, b)?;
                 self.negative(head, vec![predicate, x, y])
             }
             // What is put around parts that are joined has its sign.
-            (Head::Pad(_), &[a, b]) if self.is(b, 0.0) => {
+            (ExpressionHead::Pad(_), &[a, b]) if self.is(b, 0.0) => {
                 let a = self.opposite(a)?;
                 self.negative(head, vec![a, b])
             }
-            (Head::Update | Head::Scatter { by: Combiner::Known(Add), .. }, &[a, b]) => {
+            (ExpressionHead::Update | ExpressionHead::Scatter { by: ReductionOperation::Known(Add), .. }, &[a, b]) => {
                 let [x, y] = self.opposites(a, b)?;
                 self.negative(head, vec![x, y])
             }
-            (Head::Concatenate, parts) => {
+            (ExpressionHead::Concatenate, parts) => {
                 let parts: Option<Vec<ExpressionId>> = parts.iter().map(|part| self.opposite(*part)).collect();
                 self.negative(head, parts.filter(|parts| !parts.is_empty())?)
             }
             (
-                Head::Reciprocal
-                | Head::Unary(Unary::Sign)
-                | Head::Reduce { by: Combiner::Known(Add), .. }
-                | Head::Scan { by: Combiner::Known(Add), .. }
-                | Head::Slice(_)
-                | Head::Gather { .. }
-                | Head::Reverse
-                | Head::Fused
-                | Head::Accumulated(_),
+                ExpressionHead::Reciprocal
+                | ExpressionHead::Unary(Unary::Sign)
+                | ExpressionHead::Reduce { by: ReductionOperation::Known(Add), .. }
+                | ExpressionHead::Scan { by: ReductionOperation::Known(Add), .. }
+                | ExpressionHead::Slice(_)
+                | ExpressionHead::Gather { .. }
+                | ExpressionHead::Reverse
+                | ExpressionHead::Fused
+                | ExpressionHead::Accumulated(_),
                 &[a],
             ) => {
                 let a = self.opposite(a)?;
@@ -119,7 +120,7 @@ impl Expressions {
 
     /// The difference `b - a`, where `a - b` is asked for and only `b - a` is known.
     fn reverse_of(&mut self, a: ExpressionId, b: ExpressionId) -> Option<ExpressionId> {
-        let subtract = Head::Binary(Binary::Subtract);
+        let subtract = ExpressionHead::Binary(Binary::Subtract);
         if self.find(&subtract, &[a, b]).is_some() {
             return None;
         }
@@ -128,11 +129,11 @@ impl Expressions {
         }
         let mut operands = vec![b, self.find_constant(-self.value(a).filter(|number| *number != 0.0)?)?];
         operands.sort_unstable();
-        self.known(Head::Binary(Binary::Add), operands)
+        self.known(ExpressionHead::Binary(Binary::Add), operands)
     }
 
     /// The expression of this operation on these operands, if either program has it.
-    fn known(&mut self, head: Head, operands: Vec<ExpressionId>) -> Option<ExpressionId> {
+    fn known(&mut self, head: ExpressionHead, operands: Vec<ExpressionId>) -> Option<ExpressionId> {
         self.find(&head, &operands).is_some().then(|| self.intern(head, operands))
     }
 

@@ -9,18 +9,18 @@ use crate::num::{BF16, F32};
 use crate::tensor::DType;
 use crate::xla_cpu::{Contractions, SumLoop, find_contractions, find_inner_products, find_sum_loops, with_code};
 
-use super::super::expression::Scale;
-use super::super::expression::{ExpressionId, Expressions, Head};
+use super::super::expression::NumberScale;
+use super::super::expression::{ExpressionHead, ExpressionId, Expressions};
 use super::constant_fold;
-use super::form::Form;
-use super::roles::{self, Habits, Role};
-use super::sum_order::{MatmulPlan, SumOrder};
+use super::form::RoundingForm;
+use super::roles::{self, ArithmeticHabits, ValueRole};
+use super::sum_order::{AdditionOrder, MatmulPlan};
 use super::value::Value;
 
 /// Replaces the expression of a value before its users are read: the expression to take instead, if any.
 pub type Settle<'s> = dyn FnMut(ValueId, &Value, &Expressions) -> Option<ExpressionId> + 's;
 
-pub struct Builder<'p, 'e> {
+pub struct GraphBuilder<'p, 'e> {
     pub analysis: &'p Analysis<'p>,
     pub computation: &'p Computation,
     /// Number of uses of each value.
@@ -29,7 +29,7 @@ pub struct Builder<'p, 'e> {
     held: &'p [Held],
     /// The numbers that values are.
     constants: Vec<Option<f64>>,
-    pub habits: Habits,
+    pub habits: ArithmeticHabits,
     /// The values that are products which are added before they are rounded; none where there are no such.
     contractions: Contractions,
     /// Loops in which fusions add the terms of sums; empty where the machine does not contract multiply and add.
@@ -46,10 +46,10 @@ pub struct Builder<'p, 'e> {
     pub integers: ExpressionId,
 }
 
-impl<'p, 'e> Builder<'p, 'e> {
+impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// Of the entry.
-    pub fn new(analysis: &'p Analysis<'p>, habits: Habits, expressions: &'e mut Expressions) -> Self {
-        Builder::of(analysis, analysis.program.entry(), analysis.precisions(), habits, expressions)
+    pub fn new(analysis: &'p Analysis<'p>, habits: ArithmeticHabits, expressions: &'e mut Expressions) -> Self {
+        GraphBuilder::of(analysis, analysis.program.entry(), analysis.precisions(), habits, expressions)
     }
 
     /// Of a region; of a loop's, the parameters stand for these expressions.
@@ -57,18 +57,18 @@ impl<'p, 'e> Builder<'p, 'e> {
         analysis: &'p Analysis<'p>,
         region: ComputationId,
         arguments: Option<Vec<ExpressionId>>,
-        habits: Habits,
+        habits: ArithmeticHabits,
         expressions: &'e mut Expressions,
     ) -> Self {
-        let builder = Builder::of(analysis, &analysis.program.computations[region], &[], habits, expressions);
-        Builder { arguments, ..builder }
+        let builder = GraphBuilder::of(analysis, &analysis.program.computations[region], &[], habits, expressions);
+        GraphBuilder { arguments, ..builder }
     }
 
     fn of(
         analysis: &'p Analysis<'p>,
         computation: &'p Computation,
         held: &'p [Held],
-        habits: Habits,
+        habits: ArithmeticHabits,
         expressions: &'e mut Expressions,
     ) -> Self {
         let mut uses = computation.uses();
@@ -82,11 +82,11 @@ impl<'p, 'e> Builder<'p, 'e> {
             let inner = find_inner_products(&coded, (&contractions, &uses), sums);
             find_sum_loops(&coded, (products, &inner, &uses), sums)
         });
-        let integers = expressions.leaf(Head::Integers);
+        let integers = expressions.leaf(ExpressionHead::Integers);
         let (values, regions, constants) =
             (Vec::new(), HashMap::new(), constant_fold::constants(computation, &analysis.regions));
         let arguments = None;
-        Builder {
+        GraphBuilder {
             analysis,
             computation,
             uses,
@@ -133,6 +133,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         roles::is_on_vector_unit(DotSite::within(self.computation, instruction), self.habits)
     }
 
+    #[expect(clippy::too_many_lines, reason = "the parts of one record depend on those before")]
     fn value(&mut self, id: ValueId, instruction: &'p Instruction) -> Value {
         let operand = |slot: usize| instruction.operands.get(slot).map(|o| &self.values[*o]);
         let dtype = instruction.shape.dtype();
@@ -141,7 +142,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         let from_float = operand(0).is_some_and(|v| v.float);
         let role = roles::role(&instruction.op, instruction.operands.len(), (from_float, float), multiple);
         let (from, to) = match role {
-            Role::Moves { from, to } => (from, to),
+            ValueRole::Moves { from, to } => (from, to),
             _ => (0, 0),
         };
         let moved: Vec<&Value> = (from..to).filter_map(operand).collect();
@@ -183,7 +184,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             undone: None,
             plan: plan(self.computation, instruction),
             selection: first.and_then(|v| v.selection).filter(|_| selects_on(&instruction.op)),
-            form: self.form(instruction, narrow_operands).filter(|_| float && role == Role::Computes),
+            form: self.form(instruction, narrow_operands).filter(|_| float && role == ValueRole::Computes),
             fused: self.adds_in_full(id, instruction),
             order: None,
             spread: Vec::new(),
@@ -193,30 +194,30 @@ impl<'p, 'e> Builder<'p, 'e> {
         if self.habits.library {
             let by_library = matches!(instruction.fusion, Some(Fusion::Custom { .. }));
             value.order = value.accumulation.map(|_| match by_library {
-                true => SumOrder::Library,
+                true => AdditionOrder::Library,
                 false => self.order_of_sum(id, instruction),
             });
             if by_library && instruction.op == Op::Unary(Unary::Exponential) && dtype == Some(DType::F32) {
-                value.form = Some(Form::LibraryExponential);
+                value.form = Some(RoundingForm::LibraryExponential);
             }
         }
-        if value.form == Some(Form::MultiplyAndReduce) {
+        if value.form == Some(RoundingForm::MultiplyAndReduce) {
             value.products = Some(Precision::of(&F32));
         }
         value.expressions = self.express(instruction, &mut value);
         let site = DotSite::within(self.computation, instruction);
         value.unit = value.form.as_ref().and_then(|form| roles::unit(site, self.habits, form));
-        if let (Role::Moves { from, .. }, [whole]) = (value.role, &value.expressions[..]) {
+        if let (ValueRole::Moves { from, .. }, [whole]) = (value.role, &value.expressions[..]) {
             let moved = &self.values[instruction.operands[from]];
             let (negated, of) = self.expressions.split_sign(*whole);
             let is_negated = negated != self.expressions.split_sign(moved.with_sign()).0;
-            let is_known = |scale: &Scale| of == moved.expression() && !(is_negated && scale.adds());
+            let is_known = |scale: &NumberScale| of == moved.expression() && !(is_negated && scale.adds());
             let scale = moved.scale.clone().filter(is_known);
-            value.scale = value.scale.or(if is_negated { scale.map(Scale::negate) } else { scale });
+            value.scale = value.scale.or(if is_negated { scale.map(NumberScale::negate) } else { scale });
         }
-        if let ([whole], true) = (&mut value.expressions[..], self.arguments.is_some() && role != Role::Leaf) {
-            let sum = value.accumulation.filter(|width| width.narrows()).map(Head::Accumulated);
-            let fused = value.fused.then_some(Head::Fused);
+        if let ([whole], true) = (&mut value.expressions[..], self.arguments.is_some() && role != ValueRole::Leaf) {
+            let sum = value.accumulation.filter(|width| width.narrows()).map(ExpressionHead::Accumulated);
+            let fused = value.fused.then_some(ExpressionHead::Fused);
             for head in sum.into_iter().chain(fused).filter(|_| value.scalar.is_none()) {
                 *whole = self.expressions.apply(head, vec![*whole]);
             }
@@ -238,15 +239,15 @@ impl<'p, 'e> Builder<'p, 'e> {
 
     /// The form of an operation when it is compared with another that makes the same value. A dot with one product per
     /// result counts as that product, rounded once, unless its operands are split.
-    fn form(&self, instruction: &Instruction, narrow_operands: bool) -> Option<Form> {
+    fn form(&self, instruction: &Instruction, narrow_operands: bool) -> Option<RoundingForm> {
         match (&instruction.op, self.is_product(instruction)) {
             (Op::Dot { .. }, true)
                 if narrow_operands || !self.habits.one_pass || self.is_on_vector_unit(instruction) =>
             {
-                Some(Form::Binary(Binary::Multiply))
+                Some(RoundingForm::Binary(Binary::Multiply))
             }
-            (Op::Dot { .. }, false) if self.is_on_vector_unit(instruction) => Some(Form::MultiplyAndReduce),
-            (op, _) => Form::of(op, narrow_operands),
+            (Op::Dot { .. }, false) if self.is_on_vector_unit(instruction) => Some(RoundingForm::MultiplyAndReduce),
+            (op, _) => RoundingForm::of(op, narrow_operands),
         }
     }
 
@@ -270,11 +271,11 @@ impl<'p, 'e> Builder<'p, 'e> {
     }
 
     /// Order in which the compiled code adds the terms of a sum.
-    fn order_of_sum(&self, id: ValueId, sum: &Instruction) -> SumOrder {
+    fn order_of_sum(&self, id: ValueId, sum: &Instruction) -> AdditionOrder {
         let (Op::Reduce { .. }, Some(sum_loop)) = (&sum.op, self.sum_loops.get(id)) else {
-            return SumOrder::Compiler;
+            return AdditionOrder::Compiler;
         };
-        SumOrder::from(*sum_loop)
+        AdditionOrder::from(*sum_loop)
     }
 }
 

@@ -5,19 +5,20 @@ use crate::ir::{Binary, Instruction, Op, ScatterDims, ValueId, approx};
 use crate::num::BF16;
 use crate::tensor::DType;
 
-use super::super::expression::Scale;
-use super::super::expression::{Combiner, Edge, ExpressionId, Head};
-use super::builder::Builder;
+use super::super::expression::NumberScale;
+use super::super::expression::{Edge, ExpressionHead, ExpressionId, ReductionOperation};
+use super::builder::GraphBuilder;
 use super::constant_fold::splat;
-use super::form::Form;
+use super::form::RoundingForm;
 use super::regions::carries;
-use super::roles::Role;
-use super::selection::Selection;
-use super::sum_order::SumOrder;
+use super::roles::ValueRole;
+use super::selection::TopKSelection;
+use super::sum_order::AdditionOrder;
 use super::value::Value;
 
-impl<'p, 'e> Builder<'p, 'e> {
+impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// The expressions of an instruction's arrays; adds what only they tell.
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     pub fn express(&mut self, instruction: &'p Instruction, value: &mut Value) -> Vec<ExpressionId> {
         let mut operands: Vec<ExpressionId> =
             instruction.operands.iter().filter_map(|o| self.values[*o].expressions.first().copied()).collect();
@@ -26,7 +27,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             if let Op::While { body, .. } = of.op
                 && carries(&self.analysis.program.computations[body], index)
             {
-                value.role = Role::Moves { from: 0, to: 1 };
+                value.role = ValueRole::Moves { from: 0, to: 1 };
             }
             let group = &self.values[instruction.operands[0]];
             value.selection = group.selection;
@@ -34,14 +35,18 @@ impl<'p, 'e> Builder<'p, 'e> {
             return vec![group.expressions.get(index).copied().unwrap_or(self.integers)];
         }
         if let Op::Opaque(opaque) = &instruction.op {
-            return vec![self.expressions.apply(Head::Opaque(opaque.clone()), operands)];
+            return vec![self.expressions.apply(ExpressionHead::Opaque(opaque.clone()), operands)];
         }
         let in_region = self.is_region();
-        let is_integer = value.role != Role::Group && !value.float;
+        let is_integer = value.role != ValueRole::Group && !value.float;
         if is_integer && let Some(id) = self.negation(instruction, &mut operands) {
             return vec![id];
         }
-        if is_integer && !self.counts && value.role != Role::Results && operands.iter().all(|o| *o == self.integers) {
+        if is_integer
+            && !self.counts
+            && value.role != ValueRole::Results
+            && operands.iter().all(|o| *o == self.integers)
+        {
             return vec![self.integers];
         }
         if let Some(first) = operands.first()
@@ -55,7 +60,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                     | Op::Reshape
                     | Op::Transpose { .. }
             )
-            && (value.role != Role::Computes || in_region)
+            && (value.role != ValueRole::Computes || in_region)
         {
             return vec![*first];
         }
@@ -75,71 +80,80 @@ impl<'p, 'e> Builder<'p, 'e> {
         let head = match &instruction.op {
             Op::Parameter(n) if in_region => match self.arguments.as_ref().and_then(|all| all.get(*n)) {
                 Some(argument) => return vec![*argument],
-                None => Head::Argument(*n),
+                None => ExpressionHead::Argument(*n),
             },
-            Op::Parameter(n) => Head::Parameter(*n),
+            Op::Parameter(n) => ExpressionHead::Parameter(*n),
             Op::Constant(tensor) => match splat(tensor) {
                 Some(v) => return vec![self.expressions.constant(v)],
-                None => Head::Table(fingerprint(tensor)),
+                None => ExpressionHead::Table(fingerprint(tensor)),
             },
             Op::Convert if value.float => match self.computation.instructions[instruction.operands[0]].shape.dtype() {
-                Some(DType::Pred) => Head::FromPredicates,
-                _ => Head::FromIntegers,
+                Some(DType::Pred) => ExpressionHead::FromPredicates,
+                _ => ExpressionHead::FromIntegers,
             },
-            Op::Unary(unary) => Head::Unary(*unary),
+            Op::Unary(unary) => ExpressionHead::Unary(*unary),
             Op::Binary(binary) if value.float && self.factor(*binary, instruction).is_some() => {
                 return vec![self.scale(*binary, instruction, value)];
             }
             // Integers without a float in them are one expression: `k - 1` is `k + -1`.
             Op::Binary(Binary::Subtract)
-                if !value.float && matches!(self.expressions.get(operands[1]).0, Head::Integers) =>
+                if !value.float && matches!(self.expressions.get(operands[1]).0, ExpressionHead::Integers) =>
             {
-                Head::Binary(Binary::Add)
+                ExpressionHead::Binary(Binary::Add)
             }
             Op::Binary(binary) => {
                 let neutral = operands.clone();
-                let id = self.expressions.apply(Head::Binary(*binary), operands);
+                let id = self.expressions.apply(ExpressionHead::Binary(*binary), operands);
                 // What adding zero or multiplying by one leaves is no new value.
-                if value.role == Role::Computes
+                if value.role == ValueRole::Computes
                     && value.float
                     && let Some(slot) = neutral.iter().position(|operand| *operand == id)
                 {
-                    (value.role, value.form) = (Role::Moves { from: slot, to: slot + 1 }, None);
+                    (value.role, value.form) = (ValueRole::Moves { from: slot, to: slot + 1 }, None);
                 }
                 // A product with ones and zeros, or arrays side by side, are picked from.
-                if value.role == Role::Computes
+                if value.role == ValueRole::Computes
                     && value.float
                     && matches!(
                         self.expressions.get(id).0,
-                        Head::Select | Head::Concatenate | Head::Pad(_) | Head::Slice(_)
+                        ExpressionHead::Select
+                            | ExpressionHead::Concatenate
+                            | ExpressionHead::Pad(_)
+                            | ExpressionHead::Slice(_)
                     )
                 {
-                    let values =
-                        neutral.iter().take_while(|id| !matches!(self.expressions.get(**id).0, Head::FromPredicates));
+                    let values = neutral
+                        .iter()
+                        .take_while(|id| !matches!(self.expressions.get(**id).0, ExpressionHead::FromPredicates));
                     let from = usize::from(values.count() == 0);
-                    (value.role, value.form) = (Role::Moves { from, to: 2 }, None);
+                    (value.role, value.form) = (ValueRole::Moves { from, to: 2 }, None);
                 }
-                if value.float && matches!(self.expressions.get(id).0, Head::Scatter { .. }) {
-                    (value.order, value.form) = (Some(SumOrder::UpdatesOntoZeros), None);
+                if value.float && matches!(self.expressions.get(id).0, ExpressionHead::Scatter { .. }) {
+                    (value.order, value.form) = (Some(AdditionOrder::UpdatesOntoZeros), None);
                 }
-                if value.role == Role::Computes && matches!(self.expressions.get(id).0, Head::Scan { .. }) {
+                if value.role == ValueRole::Computes
+                    && matches!(self.expressions.get(id).0, ExpressionHead::Scan { .. })
+                {
                     value.steps = self.blocks(instruction);
-                    value.form = Some(Form::Scan);
+                    value.form = Some(RoundingForm::Scan);
                 }
                 return vec![id];
             }
-            Op::Compare { direction, .. } => Head::Compare(*direction),
+            Op::Compare { direction, .. } => ExpressionHead::Compare(*direction),
             Op::Select => match self.values[instruction.operands[0]].scalar {
                 Some(chosen) => {
                     let slot = if chosen == 0.0 { 2 } else { 1 };
-                    value.role = Role::Moves { from: slot, to: slot + 1 };
+                    value.role = ValueRole::Moves { from: slot, to: slot + 1 };
                     return vec![operands[slot]];
                 }
-                None => Head::Select,
+                None => ExpressionHead::Select,
             },
             Op::Clamp => {
-                let raised = self.expressions.apply(Head::Binary(Binary::Maximum), vec![operands[0], operands[1]]);
-                return vec![self.expressions.apply(Head::Binary(Binary::Minimum), vec![raised, operands[2]])];
+                let raised =
+                    self.expressions.apply(ExpressionHead::Binary(Binary::Maximum), vec![operands[0], operands[1]]);
+                return vec![
+                    self.expressions.apply(ExpressionHead::Binary(Binary::Minimum), vec![raised, operands[2]]),
+                ];
             }
             Op::Reduce { dims, to_apply } => {
                 let over = &self.computation.instructions[instruction.operands[0]].shape;
@@ -150,34 +164,36 @@ impl<'p, 'e> Builder<'p, 'e> {
                 return self.reduce_window(instruction, window, *to_apply, &operands, value);
             }
             // Where updates land is no matter of precision.
-            Op::DynamicUpdateSlice => return vec![self.expressions.apply(Head::Update, operands[..2].to_vec())],
+            Op::DynamicUpdateSlice => {
+                return vec![self.expressions.apply(ExpressionHead::Update, operands[..2].to_vec())];
+            }
             Op::Scatter { dims, to_apply } => {
                 let by = self.combiner(*to_apply);
                 let arrays = operands.len() / 2;
                 if arrays == 1 && self.updates_all(dims, instruction) {
                     return match by {
-                        Combiner::Known(binary) => {
-                            vec![self.expressions.apply(Head::Binary(binary), vec![operands[0], operands[2]])]
+                        ReductionOperation::Known(binary) => {
+                            vec![self.expressions.apply(ExpressionHead::Binary(binary), vec![operands[0], operands[2]])]
                         }
-                        Combiner::Region(_) => vec![operands[2]],
+                        ReductionOperation::Region(_) => vec![operands[2]],
                     };
                 }
                 let floats = [&operands[..arrays], &operands[arrays + 1..]].concat();
-                if let Combiner::Region(update) = by
-                    && *self.expressions.get(update).0 == Head::Argument(1)
+                if let ReductionOperation::Region(update) = by
+                    && *self.expressions.get(update).0 == ExpressionHead::Argument(1)
                     && arrays == 1
                 {
-                    return vec![self.expressions.apply(Head::Update, floats)];
+                    return vec![self.expressions.apply(ExpressionHead::Update, floats)];
                 }
-                if arrays == 1 && by == Combiner::Known(Binary::Add) {
-                    value.order = Some(SumOrder::UpdatesOntoArray);
+                if arrays == 1 && by == ReductionOperation::Known(Binary::Add) {
+                    value.order = Some(AdditionOrder::UpdatesOntoArray);
                 }
-                let head = |part| Head::Scatter { by, part };
+                let head = |part| ExpressionHead::Scatter { by, part };
                 return (0..arrays).map(|part| self.expressions.apply(head(part), floats.clone())).collect();
             }
             Op::Sort { to_apply, .. } => return self.sort(*to_apply, instruction, &operands, value),
             Op::TopK { k, largest } => {
-                value.selection = Some(Selection::Exact);
+                value.selection = Some(TopKSelection::Exact);
                 let dims = self.computation.instructions[instruction.operands[0]].shape.dims();
                 let part = (dims.last() != Some(k)).then_some(*k);
                 return self.top_k(operands[0], part, *largest);
@@ -188,7 +204,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                 let whole = attributes.reduction_input_size_override;
                 let size = approx::output_size(n, dims.len(), attributes.k, attributes.recall_target, false, whole);
                 let bins = size.map_or(n, |(bins, _)| bins);
-                value.selection = Some(Selection::of_bins(attributes.recall_target, bins, n));
+                value.selection = Some(TopKSelection::of_bins(attributes.recall_target, bins, n));
                 if attributes.aggregate_to_topk {
                     return self.top_k(operands[0], Some(attributes.k), true);
                 }
@@ -199,16 +215,16 @@ impl<'p, 'e> Builder<'p, 'e> {
                 let n = over.get(attributes.reduction_dim).copied().unwrap_or(0);
                 let rows = over.iter().product::<usize>() / n.max(1);
                 let bins = elements / 2 / rows.max(1);
-                value.selection = Some(Selection::of_bins(attributes.recall_target, bins, n));
+                value.selection = Some(TopKSelection::of_bins(attributes.recall_target, bins, n));
                 return self.candidates(&operands);
             }
             Op::Dot { .. } => {
                 let operands = self.factors_of_dot(instruction, operands);
-                let product = self.expressions.apply(Head::Binary(Binary::Multiply), operands);
+                let product = self.expressions.apply(ExpressionHead::Binary(Binary::Multiply), operands);
                 if self.is_product(instruction) {
                     return vec![product];
                 }
-                let head = Head::Reduce { by: Combiner::Known(Binary::Add), results: elements };
+                let head = ExpressionHead::Reduce { by: ReductionOperation::Known(Binary::Add), results: elements };
                 return vec![self.expressions.apply(head, vec![product])];
             }
             Op::Slice { start, limit, stride } => {
@@ -228,29 +244,29 @@ impl<'p, 'e> Builder<'p, 'e> {
                     && d + 1 == over.len()
                 {
                     self.expressions.absorb(operands[0]);
-                    return vec![self.expressions.apply(Head::Slice(cut), vec![sorted])];
+                    return vec![self.expressions.apply(ExpressionHead::Slice(cut), vec![sorted])];
                 }
-                let id = self.expressions.apply(Head::Slice(cut), operands);
+                let id = self.expressions.apply(ExpressionHead::Slice(cut), operands);
                 // It ends a scan that was taken in steps.
-                if value.float && matches!(self.expressions.get(id).0, Head::Scan { .. }) {
-                    (value.role, value.form) = (Role::Computes, Some(Form::Scan));
+                if value.float && matches!(self.expressions.get(id).0, ExpressionHead::Scan { .. }) {
+                    (value.role, value.form) = (ValueRole::Computes, Some(RoundingForm::Scan));
                 }
                 return vec![id];
             }
-            Op::Reverse { .. } => Head::Reverse,
+            Op::Reverse { .. } => ExpressionHead::Reverse,
             Op::Concatenate { dim } => return vec![self.concatenate(instruction, *dim, operands)],
             Op::Pad { low, high, interior } => {
                 let over = self.computation.instructions[instruction.operands[0]].shape.dims();
                 let edge = |d: usize| Edge { low: low[d], high: high[d], interior: interior[d], size: over[d] };
                 let is_wider = |e: &Edge| (e.low, e.high, e.interior) != (0, 0, 0);
-                Head::Pad((0..low.len()).map(edge).filter(is_wider).collect())
+                ExpressionHead::Pad((0..low.len()).map(edge).filter(is_wider).collect())
             }
             // Where elements lie is no matter of precision, and compilers rewrite it freely.
             Op::Gather(_) | Op::DynamicSlice { .. } => {
                 if self.rearranges(instruction) {
                     return vec![operands[0]];
                 }
-                return vec![self.expressions.apply(Head::Gather { elements }, vec![operands[0]])];
+                return vec![self.expressions.apply(ExpressionHead::Gather { elements }, vec![operands[0]])];
             }
             Op::Tuple => return self.all(instruction),
             Op::While { condition, body } => return self.repeat(instruction, [*condition, *body], &operands),
@@ -266,7 +282,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             | Op::Transpose { .. }
             | Op::GetTupleElement(_)
             | Op::Call { .. }
-            | Op::Opaque(_)) => Head::Other(other.opcode().to_string()),
+            | Op::Opaque(_)) => ExpressionHead::Other(other.opcode().to_string()),
         };
         let id = self.expressions.apply(head, operands);
         vec![id]
@@ -303,11 +319,12 @@ impl<'p, 'e> Builder<'p, 'e> {
             let [low, middle, high] =
                 [0..from, from..to, to..operands.len()].map(|slots| slots.map(size).sum::<usize>());
             let edge = Edge { low: low as i64, high: high as i64, interior: 0, size: middle };
-            let x = if let [one] = inner[..] { one } else { self.expressions.apply(Head::Concatenate, inner) };
-            return self.expressions.apply(Head::Pad(vec![edge]), vec![x, fill]);
+            let x =
+                if let [one] = inner[..] { one } else { self.expressions.apply(ExpressionHead::Concatenate, inner) };
+            return self.expressions.apply(ExpressionHead::Pad(vec![edge]), vec![x, fill]);
         }
         let parts = self.expressions.side_by_side(&operands);
-        self.expressions.apply(Head::Concatenate, parts)
+        self.expressions.apply(ExpressionHead::Concatenate, parts)
     }
 
     /// Whether a scatter of one array updates each of its elements once.
@@ -352,9 +369,9 @@ impl<'p, 'e> Builder<'p, 'e> {
         let (negated, own) = self.expressions.split_sign(of.with_sign());
         // In a loop, expressions tell of roundings between.
         let before = of.scale.as_ref().filter(|_| self.arguments.is_none());
-        let whole = |before: Option<&Scale>| match before {
-            None if negated && binary != Binary::Add => Scale::new(own, None, binary, by).negate(),
-            _ => Scale::new(of.with_sign(), before, binary, by),
+        let whole = |before: Option<&NumberScale>| match before {
+            None if negated && binary != Binary::Add => NumberScale::new(own, None, binary, by).negate(),
+            _ => NumberScale::new(of.with_sign(), before, binary, by),
         };
         // What a second number undoes is how numbers are rounded to a grid, where they are added.
         let before = before.filter(|before| before.adds() == (binary == Binary::Add));
@@ -366,17 +383,17 @@ impl<'p, 'e> Builder<'p, 'e> {
         let before = before.map(|_| of.expression());
         let joined = if scale.adds() { Binary::Add } else { Binary::Multiply };
         let number = self.expressions.constant(scale.by);
-        let id = self.expressions.apply(Head::Binary(joined), vec![scale.of, number]);
+        let id = self.expressions.apply(ExpressionHead::Binary(joined), vec![scale.of, number]);
         if self.expressions.without_sign(id) == self.values[operand].expression() {
-            value.role = Role::Moves { from: 0, to: 2 };
+            value.role = ValueRole::Moves { from: 0, to: 2 };
             value.form = None;
         } else {
             // One step is its operation and its number, so that it is compared with the operation on other operands.
             let (form, by) = match scale.steps()[..] {
-                [(binary, by)] => (Form::Binary(binary), Some(by.get())),
-                ref steps => (Form::Scaled(steps.to_vec()), None),
+                [(binary, by)] => (RoundingForm::Binary(binary), Some(by.get())),
+                ref steps => (RoundingForm::Scaled(steps.to_vec()), None),
             };
-            (value.form, value.by) = (Some(form).filter(|_| value.role == Role::Computes), by);
+            (value.form, value.by) = (Some(form).filter(|_| value.role == ValueRole::Computes), by);
             before.into_iter().for_each(|step| self.expressions.absorb(step));
         }
         value.scale = Some(scale);

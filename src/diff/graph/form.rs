@@ -2,11 +2,11 @@
 
 use crate::ir::{self, Binary, Op, Unary};
 
-use super::super::expression::Number;
+use super::super::expression::NumberBits;
 
 /// An operation that rounds, in place of which another one may make the same value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum RoundingForm {
     /// A function of one operand.
     Unary(Unary),
     /// An operation on two operands; subtracting is adding the negative.
@@ -25,16 +25,16 @@ pub enum Form {
     /// The exponential of the library that computes fusions.
     LibraryExponential,
     /// Products and sums with numbers, in order.
-    Scaled(Vec<(Binary, Number)>),
+    Scaled(Vec<(Binary, NumberBits)>),
     /// A sum or difference of two multiples of one value.
     OfMultiples {
         /// The sum or difference.
         binary: Binary,
         /// The two factors, to three digits.
-        factors: [Number; 2],
+        factors: [NumberBits; 2],
     },
     /// A sum of so many equal numbers.
-    OfEquals(Number),
+    OfEquals(NumberBits),
     /// A quotient whose operands are quotients or multiples.
     Quotient {
         /// Whether the dividend is a quotient.
@@ -57,15 +57,15 @@ pub enum Divisor {
     Multiple,
 }
 
-impl Form {
+impl RoundingForm {
     /// The form of an operation; `None` if it rounds nothing or is compared otherwise.
-    pub fn of(op: &Op, narrow_operands: bool) -> Option<Form> {
+    pub fn of(op: &Op, narrow_operands: bool) -> Option<RoundingForm> {
         Some(match op {
-            Op::Binary(Binary::Subtract) => Form::Binary(Binary::Add),
-            Op::Binary(binary) => Form::Binary(*binary),
-            Op::Unary(unary) => Form::Unary(*unary),
-            Op::Dot { precision, .. } => Form::Dot { precision: (!narrow_operands).then_some(*precision) },
-            Op::Reduce { .. } | Op::ReduceWindow { .. } => Form::Reduce,
+            Op::Binary(Binary::Subtract) => RoundingForm::Binary(Binary::Add),
+            Op::Binary(binary) => RoundingForm::Binary(*binary),
+            Op::Unary(unary) => RoundingForm::Unary(*unary),
+            Op::Dot { precision, .. } => RoundingForm::Dot { precision: (!narrow_operands).then_some(*precision) },
+            Op::Reduce { .. } | Op::ReduceWindow { .. } => RoundingForm::Reduce,
             _ => return None,
         })
     }

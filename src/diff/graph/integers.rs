@@ -4,11 +4,11 @@
 use crate::ir::{Binary, Class, Instruction, Op, Unary};
 use crate::tensor::DType;
 
-use super::super::expression::{ExpressionId, Head};
-use super::builder::Builder;
+use super::super::expression::{ExpressionHead, ExpressionId};
+use super::builder::GraphBuilder;
 use super::value::Value;
 
-impl<'p, 'e> Builder<'p, 'e> {
+impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// A remainder, choice, join or the like of integers, or a join of predicates, as what it is made of, wherever its
     /// elements lie. Sums and products stay what they are, and so do predicates that decide: which way is theirs to say.
     pub fn count(&mut self, instruction: &Instruction, operands: &[ExpressionId]) -> Option<ExpressionId> {
@@ -16,7 +16,7 @@ impl<'p, 'e> Builder<'p, 'e> {
             return None;
         }
         let counts = instruction.shape.dtype().is_some_and(DType::is_integer);
-        let is_counted = |id: &ExpressionId| matches!(self.expressions.get(*id).0, Head::Counts);
+        let is_counted = |id: &ExpressionId| matches!(self.expressions.get(*id).0, ExpressionHead::Counts);
         let is_free = match &instruction.op {
             Op::Binary(Binary::Add | Binary::Subtract | Binary::Multiply) => false,
             Op::Slice { .. } | Op::DynamicSlice { .. } | Op::Gather(_) | Op::Reverse { .. } => is_counted(&operands[0]),
@@ -31,7 +31,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
         match self.sources_below(instruction)[..] {
             [] => Some(self.integers),
-            ref sources => Some(self.expressions.apply(Head::Counts, sources.to_vec())),
+            ref sources => Some(self.expressions.apply(ExpressionHead::Counts, sources.to_vec())),
         }
     }
 
@@ -61,7 +61,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         if self.counts {
             return None;
         }
-        let not = Head::Unary(Unary::Not);
+        let not = ExpressionHead::Unary(Unary::Not);
         if instruction.op == Op::Unary(Unary::Not) && instruction.shape.dtype() == Some(DType::Pred) {
             return Some(self.expressions.apply(not, operands.to_vec()));
         }

@@ -1,8 +1,8 @@
 //! A program as a graph of what its values compute.
 //!
-//! A [`Builder`] gives each instruction its expression (`express`, by the kind of operation in `regions`, `integers`,
-//! `multiples`, `quotient`, `uniform_dims`, `inverse_scale`) and what decides its bits: the operation that rounds ([`Form`]), the
-//! order of additions ([`SumOrder`]), the plan of a matmul ([`MatmulPlan`]), the selection of a top-k ([`Selection`]).
+//! A [`GraphBuilder`] gives each instruction its expression (`express`, by the kind of operation in `regions`, `integers`,
+//! `multiples`, `quotient`, `uniform_dims`, `inverse_scale`) and what decides its bits: the operation that rounds ([`RoundingForm`]), the
+//! order of additions ([`AdditionOrder`]), the plan of a matmul ([`MatmulPlan`]), the selection of a top-k ([`TopKSelection`]).
 
 mod builder;
 pub mod constant_fold;
@@ -22,9 +22,9 @@ mod uniform_dims;
 mod value;
 
 pub use constant_fold::splat;
-pub use form::{Divisor, Form};
+pub use form::{Divisor, RoundingForm};
 pub use program_graph::Graph;
-pub use roles::{Habits, Role, Unit};
-pub use selection::Selection;
-pub use sum_order::{MatmulPlan, SumOrder};
+pub use roles::{ArithmeticHabits, TpuUnit, ValueRole};
+pub use selection::TopKSelection;
+pub use sum_order::{AdditionOrder, MatmulPlan};
 pub use value::Value;

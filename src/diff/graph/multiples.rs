@@ -2,14 +2,14 @@
 
 use crate::ir::{Binary, Instruction, ValueId};
 
-use super::super::expression::{ExpressionId, Expressions, Head};
-use super::super::expression::{Number, Scale, is_nearly_one};
-use super::builder::Builder;
-use super::form::Form;
-use super::roles::Role;
+use super::super::expression::{ExpressionHead, ExpressionId, Expressions};
+use super::super::expression::{NumberBits, NumberScale, is_nearly_one};
+use super::builder::GraphBuilder;
+use super::form::RoundingForm;
+use super::roles::ValueRole;
 use super::value::Value;
 
-impl<'p, 'e> Builder<'p, 'e> {
+impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// The normal form of an operation that compilers merge with its operands or take apart; `None` for any other.
     pub fn put_together(
         &mut self,
@@ -45,12 +45,13 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
         // Twice a value rounds nothing, whichever way.
         if a.abs() == 1.0 && b.abs() == 1.0 {
-            value.form = Some(Form::Scaled(vec![(Binary::Multiply, Number::of(by))]));
-            value.scale = Some(Scale::quotient(of, by));
+            value.form = Some(RoundingForm::Scaled(vec![(Binary::Multiply, NumberBits::of(by))]));
+            value.scale = Some(NumberScale::quotient(of, by));
             let by = self.expressions.constant(by);
-            return Some(self.expressions.apply(Head::Binary(Binary::Multiply), vec![of, by]));
+            return Some(self.expressions.apply(ExpressionHead::Binary(Binary::Multiply), vec![of, by]));
         }
-        let form = Form::OfMultiples { binary, factors: [a, b].map(|factor| Number::of(to_three_digits(factor))) };
+        let form =
+            RoundingForm::OfMultiples { binary, factors: [a, b].map(|factor| NumberBits::of(to_three_digits(factor))) };
         for step in [left, right].map(|id| self.values[id].expression()).into_iter().filter(|step| *step != of) {
             self.expressions.absorb(step);
         }
@@ -58,9 +59,9 @@ impl<'p, 'e> Builder<'p, 'e> {
             return Some(self.again(of, by < 0.0, Some(form), value));
         }
         value.form = Some(form);
-        value.scale = Some(Scale::quotient(of, by));
+        value.scale = Some(NumberScale::quotient(of, by));
         let by = self.expressions.constant(by);
-        Some(self.expressions.apply(Head::Binary(Binary::Multiply), vec![of, by]))
+        Some(self.expressions.apply(ExpressionHead::Binary(Binary::Multiply), vec![of, by]))
     }
 
     /// A sum or difference of two values times one power of two, as their sum times it: no product rounds.
@@ -76,24 +77,24 @@ impl<'p, 'e> Builder<'p, 'e> {
         }
         let signed = |e: &mut Expressions, negated: bool, id| if negated { e.negate(id) } else { id };
         let (x, y) = (signed(self.expressions, a < 0.0, x), signed(self.expressions, b < 0.0, y));
-        let sum = self.expressions.apply(Head::Binary(binary), vec![x, y]);
+        let sum = self.expressions.apply(ExpressionHead::Binary(binary), vec![x, y]);
         for id in [left, right] {
             if self.is_step(id) {
                 self.expressions.absorb(self.values[id].expression());
             }
         }
-        value.scale = Some(Scale::quotient(sum, by));
-        value.form = Some(Form::Scaled(vec![(Binary::Multiply, Number::of(by))]));
+        value.scale = Some(NumberScale::quotient(sum, by));
+        value.form = Some(RoundingForm::Scaled(vec![(Binary::Multiply, NumberBits::of(by))]));
         let by = self.expressions.constant(by);
-        Some(self.expressions.apply(Head::Binary(Binary::Multiply), vec![sum, by]))
+        Some(self.expressions.apply(ExpressionHead::Binary(Binary::Multiply), vec![sum, by]))
     }
 
     /// Whether a value is computed for one reader alone, moved on the way to it or not.
     fn is_step(&self, id: ValueId) -> bool {
         self.uses[id] == 1
             && match self.values[id].role {
-                Role::Computes => true,
-                Role::Moves { from, .. } => self.is_step(self.computation.instructions[id].operands[from]),
+                ValueRole::Computes => true,
+                ValueRole::Moves { from, .. } => self.is_step(self.computation.instructions[id].operands[from]),
                 _ => false,
             }
     }
@@ -102,7 +103,7 @@ impl<'p, 'e> Builder<'p, 'e> {
     pub fn is_scaled_sum(&self, id: ValueId) -> bool {
         let scale = self.values[id].scale.as_ref().filter(|scale| !scale.adds() && !scale.rounds());
         let of = scale.map(|scale| self.expressions.get(self.expressions.without_sign(scale.of)).0);
-        matches!(of, Some(Head::Binary(Binary::Add | Binary::Subtract)))
+        matches!(of, Some(ExpressionHead::Binary(Binary::Add | Binary::Subtract)))
     }
 
     /// A value as a multiple of another one; `None` in a loop, where expressions record the roundings between.

@@ -7,29 +7,29 @@ use crate::hlo::Import;
 use crate::ir::{Computation, Instruction, Op, ValueId};
 
 use super::super::expression::{ExpressionId, Expressions};
-use super::builder::{Builder, Settle};
-use super::roles::Habits;
+use super::builder::{GraphBuilder, Settle};
+use super::roles::ArithmeticHabits;
 use super::value::Value;
 
 /// A program with what each value of its entry computes.
 pub struct Graph<'a> {
     pub import: &'a Import,
     pub analysis: Analysis<'a>,
-    pub habits: Habits,
+    pub habits: ArithmeticHabits,
     pub values: Vec<Value>,
     instances: HashMap<ExpressionId, Vec<ValueId>>,
 }
 
 impl<'a> Graph<'a> {
     /// A program whose values are not read yet.
-    pub fn new(import: &'a Import, habits: Habits) -> Graph<'a> {
+    pub fn new(import: &'a Import, habits: ArithmeticHabits) -> Graph<'a> {
         let analysis = Analysis::new(&import.program);
         Graph { import, analysis, habits, values: Vec::new(), instances: HashMap::new() }
     }
 
     /// Reads the values; `settle` may take each for another expression than its own before others read it.
     pub fn read(&mut self, expressions: &mut Expressions, settle: &mut Settle) {
-        self.values = Builder::new(&self.analysis, self.habits, expressions).values(settle);
+        self.values = GraphBuilder::new(&self.analysis, self.habits, expressions).values(settle);
         self.instances.clear();
         for (id, value) in self.values.iter().enumerate().filter(|(_, value)| value.live) {
             if let [expression] = value.unsigned[..] {

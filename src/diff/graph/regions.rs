@@ -3,14 +3,14 @@
 use crate::analysis::{Precision, Reducer};
 use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId, Window, WindowDim};
 
-use super::super::expression::{Combiner, ExpressionId, Head};
-use super::builder::Builder;
-use super::form::Form;
-use super::roles::{self, Role};
-use super::selection::Selection;
+use super::super::expression::{ExpressionHead, ExpressionId, ReductionOperation};
+use super::builder::GraphBuilder;
+use super::form::RoundingForm;
+use super::roles::{self, ValueRole};
+use super::selection::TopKSelection;
 use super::value::Value;
 
-impl<'p, 'e> Builder<'p, 'e> {
+impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// A reduction of `at_once` elements, joined with the one before it if that only took a part.
     pub fn reduce(
         &mut self,
@@ -26,40 +26,40 @@ impl<'p, 'e> Builder<'p, 'e> {
             let by = self.combiner(region);
             // A reduction of one element moves it.
             if at_once == 1 && !self.starts_elsewhere(instruction, by) {
-                value.role = Role::Moves { from: 0, to: 1 };
+                value.role = ValueRole::Moves { from: 0, to: 1 };
                 value.accumulation = None;
                 value.form = None;
                 value.steps = self.values[instruction.operands[0]].steps.clone();
                 return vec![operands[0]];
             }
-            let head = Head::Reduce { by, results };
+            let head = ExpressionHead::Reduce { by, results };
             if self.starts_elsewhere(instruction, by) {
                 return vec![self.expressions.apply(head, operands.to_vec())];
             }
-            if by == Combiner::Known(Binary::Add)
+            if by == ReductionOperation::Known(Binary::Add)
                 && let Some(multiple) = self.sum_of_equals(instruction, operands[0], value)
             {
                 value.steps = vec![at_once];
                 return vec![multiple];
             }
-            if let (Some(form), Combiner::Known(Binary::Add), (Head::Binary(Binary::Multiply), _)) =
+            if let (Some(form), ReductionOperation::Known(Binary::Add), (ExpressionHead::Binary(Binary::Multiply), _)) =
                 (&mut value.form, by, self.expressions.get(self.expressions.without_sign(operands[0])))
                 && !self.is_scaled_sum(instruction.operands[0])
             {
-                *form = Form::MultiplyAndReduce;
+                *form = RoundingForm::MultiplyAndReduce;
                 value.products = Some(self.values[instruction.operands[0]].effective);
             }
             value.steps = vec![at_once];
             let (negated, part) = self.expressions.split_sign(operands[0]);
-            if let (Head::Reduce { by: inner, .. }, &[x]) = self.expressions.get(part)
+            if let (ExpressionHead::Reduce { by: inner, .. }, &[x]) = self.expressions.get(part)
                 && *inner == by
-                && (!negated || by == Combiner::Known(Binary::Add))
+                && (!negated || by == ReductionOperation::Known(Binary::Add))
             {
                 let step = &self.values[instruction.operands[0]];
                 value.steps = [&step.steps[..], &[at_once]].concat();
                 value.products = step.products;
                 if let (Some(form), Some(_)) = (&mut value.form, step.products) {
-                    *form = Form::MultiplyAndReduce;
+                    *form = RoundingForm::MultiplyAndReduce;
                 }
                 self.expressions.absorb(operands[0]);
                 let whole = self.expressions.apply(head, vec![x]);
@@ -73,18 +73,18 @@ impl<'p, 'e> Builder<'p, 'e> {
             _ => {
                 let by = self.region_results(region);
                 let operands = [&operands[..arrays], &by[..]].concat();
-                let part = |i| Head::Other(format!("reduce {i} of {results}"));
+                let part = |i| ExpressionHead::Other(format!("reduce {i} of {results}"));
                 return (0..arrays).map(|i| self.expressions.apply(part(i), operands.clone())).collect();
             }
         };
-        let by = Combiner::Known(if largest { Binary::Maximum } else { Binary::Minimum });
-        let extreme = self.expressions.apply(Head::Reduce { by, results }, vec![operands[0]]);
-        let index = self.expressions.apply(Head::Index { largest, results }, vec![operands[0]]);
+        let by = ReductionOperation::Known(if largest { Binary::Maximum } else { Binary::Minimum });
+        let extreme = self.expressions.apply(ExpressionHead::Reduce { by, results }, vec![operands[0]]);
+        let index = self.expressions.apply(ExpressionHead::Index { largest, results }, vec![operands[0]]);
         vec![extreme, index]
     }
 
     /// Whether a reduction or scan of one array does not start at nothing: a sum from one is no sum of the elements.
-    pub fn starts_elsewhere(&self, instruction: &Instruction, by: Combiner) -> bool {
+    pub fn starts_elsewhere(&self, instruction: &Instruction, by: ReductionOperation) -> bool {
         let start = instruction.operands.get(1).map(|start| &self.values[*start]);
         start.and_then(|start| start.scalar.filter(|_| start.float)).is_some_and(|start| !is_neutral(by, start))
     }
@@ -102,11 +102,11 @@ impl<'p, 'e> Builder<'p, 'e> {
         let over = self.computation.instructions[instruction.operands[0]].shape.dims();
         if let Some(along) = roles::scan_along(window, over) {
             value.steps = vec![over[along]];
-            value.form = Some(Form::Scan).filter(|_| value.float);
+            value.form = Some(RoundingForm::Scan).filter(|_| value.float);
             let rows = over.iter().product::<usize>() / over[along].max(1);
             let by = self.combiner(region);
             let taken = if self.starts_elsewhere(instruction, by) { 2 } else { 1 };
-            return vec![self.expressions.apply(Head::Scan { by, rows }, operands[..taken].to_vec())];
+            return vec![self.expressions.apply(ExpressionHead::Scan { by, rows }, operands[..taken].to_vec())];
         }
         if let Some(block) = roles::block(window) {
             return self.reduce(instruction, region, block, operands, value);
@@ -116,7 +116,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         if let Some((padded, of)) = self.padded(instruction, &window) {
             (window, operands[0]) = (padded, self.values[of].with_sign());
         }
-        vec![self.expressions.apply(Head::Window { window: window.to_string(), by }, operands)]
+        vec![self.expressions.apply(ExpressionHead::Window { window: window.to_string(), by }, operands)]
     }
 
     /// The window over an array before it was padded, and that array.
@@ -164,7 +164,8 @@ impl<'p, 'e> Builder<'p, 'e> {
                 arguments[*part] = match kind {
                     Carried::Count => self.integers,
                     Carried::Array(format) => {
-                        let argument = self.expressions.leaf(Head::Argument(numbers.next().unwrap_or_default()));
+                        let argument =
+                            self.expressions.leaf(ExpressionHead::Argument(numbers.next().unwrap_or_default()));
                         self.expressions.round_to(*format, argument)
                     }
                 };
@@ -174,7 +175,7 @@ impl<'p, 'e> Builder<'p, 'e> {
                 let starts_in = self.values[instruction.operands[*part]].effective;
                 match (kind, self.expressions.get(results[*part]).0) {
                     (Carried::Count, _) if results[*part] != self.integers => Carried::Array(Precision::UNLIMITED),
-                    (Carried::Array(_), Head::Rounded(to)) if starts_in.within(*to) => Carried::Array(*to),
+                    (Carried::Array(_), ExpressionHead::Rounded(to)) if starts_in.within(*to) => Carried::Array(*to),
                     (kind, _) => *kind,
                 }
             });
@@ -185,14 +186,14 @@ impl<'p, 'e> Builder<'p, 'e> {
             }
             let goes_on = self.region_with(condition, Some(arguments.clone()), true);
             let given = |at: usize| match (carried[at], self.expressions.get(results[changed[at]])) {
-                (Carried::Array(format), (Head::Rounded(to), &[of])) if *to == format => of,
+                (Carried::Array(format), (ExpressionHead::Rounded(to), &[of])) if *to == format => of,
                 _ => results[changed[at]],
             };
             let starts = arrays().map(|at| operands[changed[at]]);
             let made_of = starts.chain(goes_on).chain(arrays().map(given)).collect::<Vec<_>>();
             let mut parts = operands.to_vec();
             for (number, at) in arrays().enumerate() {
-                parts[changed[at]] = self.expressions.apply(Head::Loop(number), made_of.clone());
+                parts[changed[at]] = self.expressions.apply(ExpressionHead::Loop(number), made_of.clone());
             }
             return parts;
         }
@@ -218,25 +219,25 @@ impl<'p, 'e> Builder<'p, 'e> {
         let Some(found) = self.analysis.regions.comparator_but_for_rounding(region) else {
             let by = self.region_results(region);
             let operands = [operands, &by[..]].concat();
-            let part = |i| Head::Other(format!("sort {i}"));
+            let part = |i| ExpressionHead::Other(format!("sort {i}"));
             let count = instruction.operands.len();
             return (0..count).map(|i| self.expressions.apply(part(i), operands.clone())).collect();
         };
         // Candidates that are sorted are the top of what they were taken of, as far as they were not lost.
-        value.selection = Some(Selection::Exact);
+        value.selection = Some(TopKSelection::Exact);
         if let Some(taken) = self.values[instruction.operands[found.key]].selection
-            && matches!(self.expressions.get(operands[found.key]).0, Head::Candidates)
+            && matches!(self.expressions.get(operands[found.key]).0, ExpressionHead::Candidates)
         {
             value.selection = Some(taken);
         }
         let operands: Vec<ExpressionId> = operands
             .iter()
             .map(|o| match self.expressions.get(*o) {
-                (Head::Candidates, [_, of]) => *of,
+                (ExpressionHead::Candidates, [_, of]) => *of,
                 _ => *o,
             })
             .collect();
-        let head = Head::Sorted { descending: found.descending };
+        let head = ExpressionHead::Sorted { descending: found.descending };
         let key = operands[found.key];
         operands.iter().map(|carried| self.expressions.apply(head.clone(), vec![key, *carried])).collect()
     }
@@ -244,8 +245,8 @@ impl<'p, 'e> Builder<'p, 'e> {
     /// The first `k` of each row, or all, and where they stood.
     pub fn top_k(&mut self, key: ExpressionId, k: Option<usize>, largest: bool) -> Vec<ExpressionId> {
         let parts = [key, self.integers].map(|carried| {
-            let sorted = self.expressions.apply(Head::Sorted { descending: largest }, vec![key, carried]);
-            k.map_or(sorted, |k| self.expressions.apply(Head::Slice(vec![(0, k, 1)]), vec![sorted]))
+            let sorted = self.expressions.apply(ExpressionHead::Sorted { descending: largest }, vec![key, carried]);
+            k.map_or(sorted, |k| self.expressions.apply(ExpressionHead::Slice(vec![(0, k, 1)]), vec![sorted]))
         });
         parts.to_vec()
     }
@@ -257,7 +258,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         let Op::GetTupleElement(_) = element.op else { return None };
         let Op::TopK { .. } = self.computation.instructions[element.operands[0]].op else { return None };
         match self.expressions.get(self.values[id].with_sign()) {
-            (Head::Slice(_), &[sorted]) => Some(sorted),
+            (ExpressionHead::Slice(_), &[sorted]) => Some(sorted),
             _ => None,
         }
     }
@@ -265,13 +266,13 @@ impl<'p, 'e> Builder<'p, 'e> {
     /// Operands: values, indices, and what an empty bin gets.
     pub fn candidates(&mut self, operands: &[ExpressionId]) -> Vec<ExpressionId> {
         let by = operands[0];
-        operands.iter().take(2).map(|o| self.expressions.apply(Head::Candidates, vec![by, *o])).collect()
+        operands.iter().take(2).map(|o| self.expressions.apply(ExpressionHead::Candidates, vec![by, *o])).collect()
     }
 
-    pub fn combiner(&mut self, region: usize) -> Combiner {
+    pub fn combiner(&mut self, region: usize) -> ReductionOperation {
         match self.analysis.regions.reducer_but_for_rounding(region) {
-            Some(Reducer::Binary(binary)) => Combiner::Known(binary),
-            _ => Combiner::Region(self.region_results(region).first().copied().unwrap_or(self.integers)),
+            Some(Reducer::Binary(binary)) => ReductionOperation::Known(binary),
+            _ => ReductionOperation::Region(self.region_results(region).first().copied().unwrap_or(self.integers)),
         }
     }
 
@@ -292,7 +293,7 @@ impl<'p, 'e> Builder<'p, 'e> {
         arguments: Option<Vec<ExpressionId>>,
         counts: bool,
     ) -> Vec<ExpressionId> {
-        let mut builder = Builder::region(self.analysis, id, arguments, self.habits, self.expressions);
+        let mut builder = GraphBuilder::region(self.analysis, id, arguments, self.habits, self.expressions);
         builder.counts = counts;
         let values = builder.values(&mut |_, _, _| None);
         values[self.analysis.program.computations[id].root].expressions.clone()
@@ -321,12 +322,12 @@ pub fn carries(body: &Computation, part: usize) -> bool {
 }
 
 /// Whether a reduction that starts at this number is one of its elements alone.
-fn is_neutral(by: Combiner, start: f64) -> bool {
+fn is_neutral(by: ReductionOperation, start: f64) -> bool {
     match by {
-        Combiner::Known(Binary::Add) => start == 0.0,
-        Combiner::Known(Binary::Multiply) => start == 1.0,
-        Combiner::Known(Binary::Maximum) => start == f64::NEG_INFINITY,
-        Combiner::Known(Binary::Minimum) => start == f64::INFINITY,
-        Combiner::Known(_) | Combiner::Region(_) => true,
+        ReductionOperation::Known(Binary::Add) => start == 0.0,
+        ReductionOperation::Known(Binary::Multiply) => start == 1.0,
+        ReductionOperation::Known(Binary::Maximum) => start == f64::NEG_INFINITY,
+        ReductionOperation::Known(Binary::Minimum) => start == f64::INFINITY,
+        ReductionOperation::Known(_) | ReductionOperation::Region(_) => true,
     }
 }

@@ -5,11 +5,11 @@ use crate::ir::{self, Binary, Class, Computation, Instruction, Op, Program, Unar
 use crate::machine::{self, Chip, DotSite};
 use crate::num::BF16;
 
-use super::form::Form;
+use super::form::RoundingForm;
 
 /// Properties of the machine's arithmetic that the text of a program leaves open.
 #[derive(Clone, Copy, Default)]
-pub struct Habits {
+pub struct ArithmeticHabits {
     /// Whether the compiler adds products in fusions before they are rounded.
     pub contracts: bool,
     /// Whether dots at default precision take operands as bf16, as TPUs do: compilers may write the rounding or not.
@@ -24,7 +24,7 @@ pub struct Habits {
 
 /// Role of an operation in the flow of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum ValueRole {
     /// Has no operands.
     Leaf,
     /// Hands on elements, their sign apart, or picks among them: no new bits, and roundings commute with it. The first
@@ -39,12 +39,12 @@ pub enum Role {
 }
 
 /// The role of an operation with so many operands; `float` says whether its first operand and its result are floats.
-pub fn role(op: &Op, operands: usize, float: (bool, bool), multiple: bool) -> Role {
+pub fn role(op: &Op, operands: usize, float: (bool, bool), multiple: bool) -> ValueRole {
     match op {
-        Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. } => Role::Leaf,
-        Op::Tuple => Role::Results,
-        _ if multiple => Role::Group,
-        Op::Convert if float.0 == float.1 => Role::Moves { from: 0, to: 1 },
+        Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. } => ValueRole::Leaf,
+        Op::Tuple => ValueRole::Results,
+        _ if multiple => ValueRole::Group,
+        Op::Convert if float.0 == float.1 => ValueRole::Moves { from: 0, to: 1 },
         Op::ReducePrecision { .. }
         | Op::OptimizationBarrier
         | Op::Copy
@@ -55,12 +55,12 @@ pub fn role(op: &Op, operands: usize, float: (bool, bool), multiple: bool) -> Ro
         | Op::Reverse { .. }
         | Op::DynamicSlice { .. }
         | Op::Gather(_)
-        | Op::Unary(Unary::Abs | Unary::Negate) => Role::Moves { from: 0, to: 1 },
-        Op::Concatenate { .. } => Role::Moves { from: 0, to: operands },
-        Op::Pad { .. } => Role::Moves { from: 0, to: 2 },
-        Op::Select => Role::Moves { from: 1, to: 3 },
-        Op::Clamp => Role::Moves { from: 0, to: 3 },
-        Op::Binary(Binary::Maximum | Binary::Minimum) => Role::Moves { from: 0, to: 2 },
+        | Op::Unary(Unary::Abs | Unary::Negate) => ValueRole::Moves { from: 0, to: 1 },
+        Op::Concatenate { .. } => ValueRole::Moves { from: 0, to: operands },
+        Op::Pad { .. } => ValueRole::Moves { from: 0, to: 2 },
+        Op::Select => ValueRole::Moves { from: 1, to: 3 },
+        Op::Clamp => ValueRole::Moves { from: 0, to: 3 },
+        Op::Binary(Binary::Maximum | Binary::Minimum) => ValueRole::Moves { from: 0, to: 2 },
         Op::Convert
         | Op::BitcastConvert
         | Op::DynamicUpdateSlice
@@ -78,7 +78,7 @@ pub fn role(op: &Op, operands: usize, float: (bool, bool), multiple: bool) -> Ro
         | Op::GetTupleElement(_)
         | Op::Call { .. }
         | Op::While { .. }
-        | Op::Opaque(_) => Role::Computes,
+        | Op::Opaque(_) => ValueRole::Computes,
     }
 }
 
@@ -114,7 +114,7 @@ pub fn entry_precision(
     instruction: &Instruction,
     computation: &Computation,
     program: &Program,
-    habits: Habits,
+    habits: ArithmeticHabits,
     slot: usize,
 ) -> Precision {
     let operands = instruction.operands.len();
@@ -134,7 +134,12 @@ pub fn entry_precision(
 }
 
 /// Precision that a region sees of a value; `None` if the region only gives the value as the result in this place.
-fn seen_of([id, place]: [ValueId; 2], region: &Computation, program: &Program, habits: Habits) -> Option<Precision> {
+fn seen_of(
+    [id, place]: [ValueId; 2],
+    region: &Computation,
+    program: &Program,
+    habits: ArithmeticHabits,
+) -> Option<Precision> {
     let uses = |user: &Instruction| {
         let slots = (0..user.operands.len()).filter(|slot| user.operands[*slot] == id);
         slots.map(|slot| entry_precision(user, region, program, habits, slot)).reduce(Precision::join)
@@ -163,29 +168,29 @@ fn seen_of([id, place]: [ValueId; 2], region: &Computation, program: &Program, h
 }
 
 /// Whether a dot takes its operands as bf16, whatever they are: at default precision, on the matrix unit of a TPU. No dot does not.
-pub fn takes_bf16(dot: Option<DotSite>, habits: Habits) -> bool {
+pub fn takes_bf16(dot: Option<DotSite>, habits: ArithmeticHabits) -> bool {
     let is_at_default = dot.is_some_and(|dot| dot.precision == [ir::Precision::Default; 2]);
     habits.one_pass && is_at_default && !is_on_vector_unit(dot, habits)
 }
 
 /// Whether a dot is on the vector unit of the chip; where no chip is known, no dot is.
-pub fn is_on_vector_unit(dot: Option<DotSite>, habits: Habits) -> bool {
+pub fn is_on_vector_unit(dot: Option<DotSite>, habits: ArithmeticHabits) -> bool {
     let both = habits.chip.zip(dot);
     both.is_some_and(|(chip, dot)| machine::is_on_vector_unit(chip, &dot))
 }
 
 /// The unit of a TPU that computes a dot or, as `form` says, a multiply and reduce; `None` where it is not known.
-pub fn unit(dot: Option<DotSite>, habits: Habits, form: &Form) -> Option<Unit> {
+pub fn unit(dot: Option<DotSite>, habits: ArithmeticHabits, form: &RoundingForm) -> Option<TpuUnit> {
     let is_vector =
-        is_on_vector_unit(dot, habits) || dot.is_none() && habits.for_tpu && *form == Form::MultiplyAndReduce;
+        is_on_vector_unit(dot, habits) || dot.is_none() && habits.for_tpu && *form == RoundingForm::MultiplyAndReduce;
     let has_matrix_unit = habits.chip.is_some_and(|chip| chip.matrix_unit);
     let is_matrix = dot.is_some_and(|dot| dot.on_matrix_unit || has_matrix_unit);
-    is_vector.then_some(Unit::Vector).or(is_matrix.then_some(Unit::Matrix))
+    is_vector.then_some(TpuUnit::Vector).or(is_matrix.then_some(TpuUnit::Matrix))
 }
 
 /// A unit of a TPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unit {
+pub enum TpuUnit {
     Vector,
     Matrix,
 }

@@ -2,18 +2,18 @@
 
 use crate::ir::{Binary, Instruction, Op};
 
-use super::builder::Builder;
-use super::roles::Role;
+use super::builder::GraphBuilder;
+use super::roles::ValueRole;
 use super::value::Value;
 
-impl<'p, 'e> Builder<'p, 'e> {
+impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// Whether numbers were negated before an operation, and not after it, where that may give zero another sign: of a sum,
     /// or where zeros are put beside them. `None` of other operations.
     pub fn negated_before(&self, instruction: &Instruction, value: &Value) -> Option<bool> {
         let is_zero =
             |slot: usize| instruction.operands.get(slot).is_some_and(|id| self.values[*id].scalar == Some(0.0));
         let keeps_zeros = match &instruction.op {
-            Op::Binary(_) | Op::Reduce { .. } | Op::ReduceWindow { .. } if value.role != Role::Computes => true,
+            Op::Binary(_) | Op::Reduce { .. } | Op::ReduceWindow { .. } if value.role != ValueRole::Computes => true,
             Op::Binary(Binary::Add | Binary::Subtract) | Op::Dot { .. } | Op::Scatter { .. } => false,
             Op::Reduce { .. } | Op::ReduceWindow { .. } => false,
             Op::Select => !is_zero(1) && !is_zero(2),

@@ -5,7 +5,7 @@ use crate::ir::KCut;
 
 /// The order in which the terms of a sum are added, as far as its steps do not say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SumOrder {
+pub enum AdditionOrder {
     /// The library that computes the fusion decides it.
     Library,
     /// The compiler decides it, and the loop is not known.
@@ -24,13 +24,13 @@ pub enum SumOrder {
     UpdatesOntoArray,
 }
 
-impl From<SumLoop> for SumOrder {
-    fn from(sum_loop: SumLoop) -> SumOrder {
+impl From<SumLoop> for AdditionOrder {
+    fn from(sum_loop: SumLoop) -> AdditionOrder {
         match sum_loop {
-            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => SumOrder::Chain,
-            SumLoop::Rows(rows) => SumOrder::RowsSideBySide(rows.lanes),
-            SumLoop::Columns(columns) => SumOrder::ElementsSideBySide(columns.lanes * columns.registers),
-            SumLoop::Dot(LibraryDot { sizes, .. }) => SumOrder::Dot(sizes),
+            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => AdditionOrder::Chain,
+            SumLoop::Rows(rows) => AdditionOrder::RowsSideBySide(rows.lanes),
+            SumLoop::Columns(columns) => AdditionOrder::ElementsSideBySide(columns.lanes * columns.registers),
+            SumLoop::Dot(LibraryDot { sizes, .. }) => AdditionOrder::Dot(sizes),
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::ir::{Binary, Class, Instruction, Op};
 
-use super::super::expression::{ExpressionId, Head};
-use super::super::expression::{Number, Scale};
-use super::builder::Builder;
-use super::form::Form;
+use super::super::expression::{ExpressionHead, ExpressionId};
+use super::super::expression::{NumberBits, NumberScale};
+use super::builder::GraphBuilder;
+use super::form::RoundingForm;
 use super::value::Value;
 
-impl<'p, 'e> Builder<'p, 'e> {
+impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// Along which dims all elements are the same.
     pub fn spread(&self, instruction: &Instruction, value: &Value) -> Vec<bool> {
         let rank = instruction.shape.dims().len();
@@ -66,9 +66,9 @@ impl<'p, 'e> Builder<'p, 'e> {
         if of != own {
             self.expressions.absorb(own);
         }
-        value.form = Some(Form::OfEquals(Number::of(count)));
-        value.scale = Some(Scale::quotient(of, by));
+        value.form = Some(RoundingForm::OfEquals(NumberBits::of(count)));
+        value.scale = Some(NumberScale::quotient(of, by));
         let by = self.expressions.constant(by);
-        Some(self.expressions.apply(Head::Binary(Binary::Multiply), vec![of, by]))
+        Some(self.expressions.apply(ExpressionHead::Binary(Binary::Multiply), vec![of, by]))
     }
 }

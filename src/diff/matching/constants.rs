@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ir::{Op, ValueId};
 
-use super::super::expression::{ExpressionId, Number};
+use super::super::expression::{ExpressionId, NumberBits};
 use super::pair::Pair;
 
 /// A constant that is stored in fewer or more bits in AFTER.
@@ -12,14 +12,14 @@ pub struct StoredConstant {
     /// The first value of BEFORE that is the constant.
     pub value: ValueId,
     /// The numbers that both programs store for it.
-    pub numbers: [BTreeSet<Number>; 2],
+    pub numbers: [BTreeSet<NumberBits>; 2],
 }
 
 /// Constants that are stored in fewer or more bits, as the operations that use them see them.
 pub fn find_stored(pair: &Pair) -> Vec<StoredConstant> {
     // By the value that uses them and the constant.
     let seen = [&pair.before, &pair.after].map(|graph| {
-        let mut seen: BTreeMap<[ExpressionId; 2], (ValueId, BTreeSet<Number>)> = BTreeMap::new();
+        let mut seen: BTreeMap<[ExpressionId; 2], (ValueId, BTreeSet<NumberBits>)> = BTreeMap::new();
         for (id, instruction) in graph.entry().instructions.iter().enumerate() {
             let user = &graph.values[id];
             for operand in instruction.operands.iter().filter(|_| user.live && user.scalar.is_none()) {
@@ -31,7 +31,7 @@ pub fn find_stored(pair: &Pair) -> Vec<StoredConstant> {
                 let number = if matches!(instruction.op, Op::Binary(_)) { number.abs() } else { number };
                 if let Some(id) = pair.expressions.find_constant(number) {
                     let (_, numbers) = seen.entry([user.expression(), id]).or_insert((*operand, BTreeSet::new()));
-                    numbers.insert(Number::of(number));
+                    numbers.insert(NumberBits::of(number));
                 }
             }
         }

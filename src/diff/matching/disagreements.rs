@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use crate::ir::ValueId;
 
 use super::super::change::ChangeKind;
-use super::super::expression::{ExpressionId, Expressions, Head};
+use super::super::expression::{ExpressionHead, ExpressionId, Expressions};
 use super::super::graph::Graph;
 use super::loop_operations::{differences, is_leaf, makes_bits};
 use super::pair::Pair;
 
 /// One difference of two paired values, as deep down as the two can be told apart.
-pub struct Disagreement {
+pub struct PairDisagreement {
     /// The value of BEFORE that is reported.
     pub value: ValueId,
     /// The computation in BEFORE, and the one in its place in AFTER.
@@ -24,7 +24,7 @@ pub struct Disagreement {
 
 /// All disagreements of the pairs that the expressions alone would not have made, and of results that no pair accounts
 /// for. What contains a value that the other program does not compute is left to the note on those.
-pub fn disagreements(pair: &Pair) -> Vec<Disagreement> {
+pub fn disagreements(pair: &Pair) -> Vec<PairDisagreement> {
     let graphs = [&pair.before, &pair.after];
     let expressions = &pair.expressions;
     let live: BTreeSet<ExpressionId> = all(&pair.after).collect();
@@ -57,7 +57,7 @@ pub fn disagreements(pair: &Pair) -> Vec<Disagreement> {
         }
         of_unknown
     });
-    let mut found: Vec<Disagreement> = Vec::new();
+    let mut found: Vec<PairDisagreement> = Vec::new();
     let mut seen = BTreeSet::new();
     for (at, before, after) in roots {
         let root = at.or_else(|| pair.before.instance(before));
@@ -74,7 +74,7 @@ pub fn disagreements(pair: &Pair) -> Vec<Disagreement> {
                     ChangeKind::PrecisionChanged if !pair.before.values[value].float => ChangeKind::OperationChanged,
                     kind => kind,
                 };
-                found.push(Disagreement { value, sides, kind, uses_another });
+                found.push(PairDisagreement { value, sides, kind, uses_another });
             }
         }
     }
@@ -85,7 +85,7 @@ pub fn disagreements(pair: &Pair) -> Vec<Disagreement> {
 /// Whether one side or the other is what nothing here has a meaning for, which is named apart (`tell/not_understood`).
 fn is_opaque(expressions: &Expressions, sides: [ExpressionId; 2]) -> bool {
     let [one, other] = sides.map(|id| expressions.get(id).0);
-    one != other && [one, other].iter().any(|head| matches!(head, Head::Opaque(_)))
+    one != other && [one, other].iter().any(|head| matches!(head, ExpressionHead::Opaque(_)))
 }
 
 /// Kind of the difference of two expressions on floats. It is one of precision if both operations make new bits, which
@@ -94,9 +94,9 @@ fn is_opaque(expressions: &Expressions, sides: [ExpressionId; 2]) -> bool {
 fn kind(expressions: &Expressions, sides: [ExpressionId; 2]) -> ChangeKind {
     let heads = sides.map(|id| expressions.get(id).0);
     let makes_bits = match heads {
-        [Head::Loop(_), Head::Loop(_)] => {
+        [ExpressionHead::Loop(_), ExpressionHead::Loop(_)] => {
             let operations = differences(expressions, sides);
-            let only_roundings = operations.iter().flatten().all(|head| matches!(head, Head::Rounded(_)));
+            let only_roundings = operations.iter().flatten().all(|head| matches!(head, ExpressionHead::Rounded(_)));
             match operations.each_ref().map(Vec::is_empty) {
                 [false, true] if only_roundings => return ChangeKind::RoundingRemoved,
                 [true, false] if only_roundings => return ChangeKind::RoundingAdded,
@@ -135,7 +135,7 @@ fn apart(pair: &Pair, before: ExpressionId, after: ExpressionId) -> Vec<[Express
             continue;
         }
         let [(head, operands), (other, others)] = sides.map(|id| expressions.get(id));
-        if matches!((head, other), (Head::Loop(_), Head::Loop(_))) {
+        if matches!((head, other), (ExpressionHead::Loop(_), ExpressionHead::Loop(_))) {
             if !differences(expressions, sides).iter().all(Vec::is_empty) {
                 found.push(sides);
             }
@@ -179,15 +179,17 @@ fn uses_another(pair: &Pair, sides: [ExpressionId; 2]) -> bool {
 
 /// Whether two expressions do the same with their operands. Positions of elements do not affect precision, so a gather
 /// is a slice.
-fn alike(one: &Head, other: &Head) -> bool {
-    let places = |one: &Head, other: &Head| matches!((one, other), (Head::Gather { .. }, Head::Slice(_)));
+fn alike(one: &ExpressionHead, other: &ExpressionHead) -> bool {
+    let places = |one: &ExpressionHead, other: &ExpressionHead| {
+        matches!((one, other), (ExpressionHead::Gather { .. }, ExpressionHead::Slice(_)))
+    };
     one == other || places(one, other) || places(other, one)
 }
 
 /// The operands that differ, side by side; `None` where it cannot be said which stands for which.
 fn operand_pairs(
     expressions: &Expressions,
-    head: &Head,
+    head: &ExpressionHead,
     operands: &[ExpressionId],
     others: &[ExpressionId],
 ) -> Option<Vec<[ExpressionId; 2]>> {

@@ -14,11 +14,11 @@ mod selections;
 mod steps;
 
 pub use constants::{StoredConstant, find_stored};
-pub use disagreements::{Disagreement, disagreements};
+pub use disagreements::{PairDisagreement, disagreements};
 pub use edits::{Edit, find_edits};
 pub use loop_operations::differences;
 pub use pair::Pair;
-pub use readings::{Reader, Readings, Width, bounds, common_readings, readings, way};
+pub use readings::{Readings, ValueReader, Width, bounds, common_readings, readings, way};
 pub use scaled_back::{ScaledBack, find_scaled_back};
 pub use selections::{SelectionChange, find_selections};
 pub use steps::without_steps;

@@ -8,8 +8,8 @@ use crate::machine::Chip;
 
 use super::super::element::Sides;
 use super::super::expression::{ExpressionId, Expressions};
+use super::super::graph::ArithmeticHabits;
 use super::super::graph::Graph;
-use super::super::graph::Habits;
 use super::super::graph::Value;
 
 /// Two programs over the same expressions.
@@ -29,7 +29,7 @@ impl<'a> Pair<'a> {
     /// may have one when others are matched: AFTER is read again as long as that matches more.
     pub fn new(before: &'a Import, after: &'a Import, chip: Option<&'static Chip>) -> Pair<'a> {
         let mut expressions = Expressions::default();
-        let habits = Habits {
+        let habits = ArithmeticHabits {
             contracts: chip.is_some_and(|chip| chip.contracts),
             one_pass: before.for_tpu || after.for_tpu,
             library: chip.is_some_and(|chip| chip.library.is_some()),
@@ -38,7 +38,7 @@ impl<'a> Pair<'a> {
         };
         let [mut before, mut after] = [before, after].map(|import| {
             let for_tpu = import.is_compiled && import.for_tpu;
-            Graph::new(import, Habits { for_tpu, ..habits })
+            Graph::new(import, ArithmeticHabits { for_tpu, ..habits })
         });
         before.read(&mut expressions, &mut |_, _, _| None);
         after.read(&mut expressions, &mut |_, _, _| None);
@@ -136,7 +136,7 @@ fn parts_of(graph: &Graph, expressions: &Expressions) -> HashSet<ExpressionId> {
 }
 
 /// The name and size that values are paired by.
-type Key<'a> = (&'a str, usize);
+type NameKey<'a> = (&'a str, usize);
 
 /// Values that one program makes and the other does not.
 struct Open<'a, 'e> {
@@ -145,11 +145,11 @@ struct Open<'a, 'e> {
     elements: Option<&'e Sides>,
     of_before: &'e BTreeMap<ExpressionId, ValueId>,
     /// The keys of BEFORE's and AFTER's open values.
-    keys: [HashMap<ValueId, Key<'a>>; 2],
+    keys: [HashMap<ValueId, NameKey<'a>>; 2],
     /// Full names of BEFORE's and AFTER's open values.
     names: [HashMap<ValueId, &'a str>; 2],
     /// BEFORE's and AFTER's open values of a key, in order.
-    values: HashMap<Key<'a>, [BTreeMap<ValueId, ExpressionId>; 2]>,
+    values: HashMap<NameKey<'a>, [BTreeMap<ValueId, ExpressionId>; 2]>,
 }
 
 impl<'a, 'e> Open<'a, 'e> {

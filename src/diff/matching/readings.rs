@@ -8,11 +8,11 @@ use crate::ir::{Op, ValueId};
 use super::super::expression::ExpressionId;
 use super::super::graph::Graph;
 use super::super::graph::Value;
-use super::super::graph::roles::{self, Role};
+use super::super::graph::roles::{self, ValueRole};
 
 /// Destination of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reader {
+pub enum ValueReader {
     /// An operation that computes with it.
     Value(ExpressionId),
     /// A result of the program.
@@ -61,7 +61,7 @@ impl Width {
 }
 
 /// The widths in which each reader sees a value; more than one where several instances differ.
-pub type Readings = BTreeMap<Reader, BTreeSet<Width>>;
+pub type Readings = BTreeMap<ValueReader, BTreeSet<Width>>;
 
 /// The fewest and the most bits that are left to any instance.
 pub fn bounds(widths: &BTreeSet<Width>) -> (Precision, Precision) {
@@ -82,7 +82,7 @@ pub fn readings(graph: &Graph) -> BTreeMap<ExpressionId, Readings> {
     let mut of_values: Vec<Readings> = vec![Readings::new(); entry.instructions.len()];
     let mut of_expressions: BTreeMap<ExpressionId, Readings> = BTreeMap::new();
     for (result, id) in graph.import.program.outputs().into_iter().enumerate() {
-        add(&mut of_values[id], Reader::Result(result), Width::WHOLE);
+        add(&mut of_values[id], ValueReader::Result(result), Width::WHOLE);
     }
     for id in (0..entry.instructions.len()).rev().filter(|id| graph.values[*id].live) {
         let value = &graph.values[id];
@@ -119,12 +119,12 @@ pub fn common_readings(
 ) -> Readings {
     let mut found = Readings::new();
     let mut passed = BTreeSet::from([id]);
-    let mut open: Vec<(Reader, Option<BTreeSet<Width>>, ExpressionId)> = vec![(Reader::Value(id), None, id)];
+    let mut open: Vec<(ValueReader, Option<BTreeSet<Width>>, ExpressionId)> = vec![(ValueReader::Value(id), None, id)];
     while let Some((_, seen, at)) = open.pop() {
         for (reader, widths) in own.get(&at).into_iter().flatten() {
             let widths = seen.as_ref().unwrap_or(widths);
             match reader {
-                Reader::Value(next) if !common.contains(next) || *next == id => {
+                ValueReader::Value(next) if !common.contains(next) || *next == id => {
                     if passed.insert(*next) {
                         open.push((*reader, Some(widths.clone()), *next));
                     }
@@ -136,7 +136,7 @@ pub fn common_readings(
     found
 }
 
-fn add(readings: &mut Readings, reader: Reader, width: Width) {
+fn add(readings: &mut Readings, reader: ValueReader, width: Width) {
     readings.entry(reader).or_default().insert(width);
 }
 
@@ -165,7 +165,7 @@ fn read(
         let rest = of_values[reader].values().flatten().copied().reduce(Width::join);
         let width = rest.filter(|_| picks && value.float).unwrap_or(Width::WHOLE);
         let width = Width { left: width.left.meet(entering), ..width };
-        add(found, Reader::Value(value.expression()), width);
+        add(found, ValueReader::Value(value.expression()), width);
     };
     let pass = |moved: ValueId, found: &mut Readings| {
         for (reader, widths) in &of_values[moved] {
@@ -173,18 +173,18 @@ fn read(
         }
     };
     match graph.values[user].role {
-        Role::Moves { from, to } if (from..to).contains(&slot) => {
+        ValueRole::Moves { from, to } if (from..to).contains(&slot) => {
             pass(user, found);
         }
-        Role::Moves { .. } | Role::Leaf | Role::Results => {}
-        Role::Computes => through(user, picks(user), entering(user), found),
-        Role::Group => {
+        ValueRole::Moves { .. } | ValueRole::Leaf | ValueRole::Results => {}
+        ValueRole::Computes => through(user, picks(user), entering(user), found),
+        ValueRole::Group => {
             for element in users[user].iter().copied().filter(|e| graph.values[*e].live) {
                 let Op::GetTupleElement(index) = graph.entry().instructions[element].op else { continue };
                 match graph.values[element].role {
                     // A loop hands it on.
-                    Role::Moves { .. } if slot == index => pass(element, found),
-                    Role::Moves { .. } => {}
+                    ValueRole::Moves { .. } if slot == index => pass(element, found),
+                    ValueRole::Moves { .. } => {}
                     _ if graph.feeds(user, slot, index) => through(element, picks(user), entering(user), found),
                     _ => {}
                 }

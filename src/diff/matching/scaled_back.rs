@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::ir::ValueId;
 
 use super::super::expression::ExpressionId;
-use super::super::graph::{Form, Graph};
+use super::super::graph::{Graph, RoundingForm};
 use super::pair::Pair;
 
 /// Steps that undo each other and that only one program takes, or that are others.
@@ -15,7 +15,7 @@ pub struct ScaledBack<'a> {
     /// `op_name` of the value that they make, in the first program that has one.
     pub op_name: Option<&'a str>,
     /// The steps of both programs; none where the value is used as it is.
-    pub steps: [HashSet<Form>; 2],
+    pub steps: [HashSet<RoundingForm>; 2],
 }
 
 /// The steps to report of the values of an expression; the first of BEFORE is given.
@@ -23,7 +23,7 @@ pub fn find_scaled_back<'a>(pair: &Pair<'a>, first: ValueId, id: ExpressionId) -
     let graphs = [&pair.before, &pair.after];
     let [left, right] = graphs.map(|graph| {
         let steps = graph.instances(id).iter().filter_map(|at| graph.values[*at].undone.clone());
-        steps.collect::<HashSet<Form>>()
+        steps.collect::<HashSet<RoundingForm>>()
     });
     if left == right {
         return None;

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::ir::ValueId;
 
-use super::super::expression::{ExpressionId, Head};
-use super::super::graph::{Selection, Value};
+use super::super::expression::{ExpressionHead, ExpressionId};
+use super::super::graph::{TopKSelection, Value};
 use super::pair::Pair;
 
 /// A top-k that selects otherwise in AFTER.
@@ -13,7 +13,7 @@ pub struct SelectionChange {
     /// The value of BEFORE that it gives.
     pub value: ValueId,
     /// The selections of both programs.
-    pub selections: [HashSet<Selection>; 2],
+    pub selections: [HashSet<TopKSelection>; 2],
 }
 
 /// All selections that are another: those of values that both programs have, then of results.
@@ -30,10 +30,11 @@ fn of_values(pair: &Pair) -> Vec<SelectionChange> {
         if own.selection.is_none() || own.expressions.len() != 1 {
             continue;
         }
-        let side = |values: Vec<&Value>| -> HashSet<Selection> { values.iter().filter_map(|v| v.selection).collect() };
+        let side =
+            |values: Vec<&Value>| -> HashSet<TopKSelection> { values.iter().filter_map(|v| v.selection).collect() };
         let selections = pair.both(own.expression()).map(side);
         let [left, right] = &selections;
-        let has_like = |own: &HashSet<Selection>, other: &HashSet<Selection>| {
+        let has_like = |own: &HashSet<TopKSelection>, other: &HashSet<TopKSelection>| {
             own.iter().all(|one| other.iter().any(|another| one.is_like(*another)))
         };
         let same = left.len() == right.len() && has_like(left, right) && has_like(right, left);
@@ -65,8 +66,10 @@ fn of_results(pair: &Pair) -> Vec<SelectionChange> {
 
 /// The operand from which a top-k took its values or indices.
 fn selected_of(pair: &Pair, mut id: ExpressionId) -> ExpressionId {
-    while let (Head::Slice(_) | Head::Sorted { .. } | Head::Reverse | Head::Candidates, [of, ..]) =
-        pair.expressions.get(id)
+    while let (
+        ExpressionHead::Slice(_) | ExpressionHead::Sorted { .. } | ExpressionHead::Reverse | ExpressionHead::Candidates,
+        [of, ..],
+    ) = pair.expressions.get(id)
     {
         id = *of;
     }

@@ -6,7 +6,7 @@ use crate::ir::ValueId;
 
 use super::super::expression::ExpressionId;
 use super::super::graph::Graph;
-use super::super::graph::Role;
+use super::super::graph::ValueRole;
 
 /// Those of `alone`, the values without a counterpart, that are no steps. A step is read only by other steps, by the
 /// values `told`, which are made otherwise than in the other program, or by values that are compared element by element
@@ -27,10 +27,10 @@ pub fn without_steps(
             continue;
         }
         let is_step = match value.role {
-            Role::Computes | Role::Moves { .. } if is_compared(id) => true,
-            Role::Moves { .. } => has_reader[id] && !has_other[id],
-            Role::Computes if told.contains(&value.expression()) => true,
-            Role::Computes if own.contains(&value.expression()) => has_reader[id] && !has_other[id],
+            ValueRole::Computes | ValueRole::Moves { .. } if is_compared(id) => true,
+            ValueRole::Moves { .. } => has_reader[id] && !has_other[id],
+            ValueRole::Computes if told.contains(&value.expression()) => true,
+            ValueRole::Computes if own.contains(&value.expression()) => has_reader[id] && !has_other[id],
             _ => false,
         };
         for operand in &instruction.operands {

@@ -42,6 +42,7 @@ impl fmt::Display for Outcome {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each verdict")]
 fn write_result(result: &Outcome, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     let Outcome { result: index, shape, elements, differing, rows, rows_differing, .. } = result;
     if *differing == 0 {

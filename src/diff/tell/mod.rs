@@ -21,4 +21,4 @@ pub use not_understood::find_unknown;
 pub use operation_text::operation_texts;
 pub use reach::reach;
 pub use settings::find_settings;
-pub use state::{Rounding, SeenBy, State, StateChange};
+pub use state::{RoundedBy, SeenBy, State, StateChange};

@@ -3,7 +3,7 @@
 use crate::ir::{Binary, Instruction, Op, ValueId};
 
 use super::super::change::number;
-use super::super::expression::{ExpressionId, Expressions, Head};
+use super::super::expression::{ExpressionHead, ExpressionId, Expressions};
 use super::super::graph::Graph;
 use super::super::matching::{Pair, differences};
 use super::labels::label;
@@ -12,7 +12,7 @@ use super::labels::label;
 pub fn operation_texts(pair: &Pair, sides: [ExpressionId; 2]) -> [String; 2] {
     let expressions = &pair.expressions;
     let graphs = [&pair.before, &pair.after];
-    if let [(Head::Loop(_), _), (Head::Loop(_), _)] = sides.map(|id| expressions.get(id)) {
+    if let [(ExpressionHead::Loop(_), _), (ExpressionHead::Loop(_), _)] = sides.map(|id| expressions.get(id)) {
         return differences(expressions, sides).map(|operations| match operations.is_empty() {
             true => "loop without it".to_string(),
             false => {
@@ -34,7 +34,9 @@ pub fn operation_texts(pair: &Pair, sides: [ExpressionId; 2]) -> [String; 2] {
         let operands = expressions.get(sides[side]).1;
         let names: Vec<String> = operands.iter().map(|id| called(graphs[side], expressions, *id)).collect();
         let size = match expressions.get(sides[side]).0 {
-            Head::Reduce { results, .. } | Head::Index { results, .. } => format!(" to {results} elements"),
+            ExpressionHead::Reduce { results, .. } | ExpressionHead::Index { results, .. } => {
+                format!(" to {results} elements")
+            }
             _ => String::new(),
         };
         format!("{}{size} of {}", named[side], names.join(", "))
@@ -58,8 +60,8 @@ fn operation(graph: &Graph, expressions: &Expressions, id: ExpressionId, named: 
     let name = match computing.map(|at| &instructions[at].op) {
         Some(Op::Compare { direction, .. }) => format!("compare {}", direction.name()),
         // A sum with a negated operand is a difference.
-        Some(Op::Binary(Binary::Add | Binary::Subtract)) if matches!(head, Head::Binary(_)) => label(head),
-        Some(op) if !matches!(head, Head::Scan { .. }) => op.opcode().to_string(),
+        Some(Op::Binary(Binary::Add | Binary::Subtract)) if matches!(head, ExpressionHead::Binary(_)) => label(head),
+        Some(op) if !matches!(head, ExpressionHead::Scan { .. }) => op.opcode().to_string(),
         _ => label(head),
     };
     // The expression has the sign of a factor before it.
@@ -68,8 +70,8 @@ fn operation(graph: &Graph, expressions: &Expressions, id: ExpressionId, named: 
     match (number, head, name.as_str()) {
         (Some(number), _, "multiply") => format!("multiply by {number}"),
         (Some(number), _, "add") => format!("add {number}"),
-        (Some(number), Head::Reduce { .. }, _) if operands.len() > 1 => format!("{name} from {number}"),
-        (Some(number), Head::Binary(_) | Head::Compare(_), _) => format!("{name} with {number}"),
+        (Some(number), ExpressionHead::Reduce { .. }, _) if operands.len() > 1 => format!("{name} from {number}"),
+        (Some(number), ExpressionHead::Binary(_) | ExpressionHead::Compare(_), _) => format!("{name} with {number}"),
         _ => name,
     }
 }

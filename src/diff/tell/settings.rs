@@ -12,7 +12,7 @@ use super::super::matching::Pair;
 use super::collectives;
 
 /// A setting of one program.
-struct Asked<'a> {
+struct AskedSetting<'a> {
     name: &'a str,
     op_name: Option<&'a str>,
     /// The fusion or call that it stands in, whose own settings all of its instructions have.
@@ -73,7 +73,7 @@ pub fn find_settings(pair: &Pair) -> Vec<Change> {
 }
 
 /// The settings of a program that decide results, in its order.
-fn asked<'a>(graph: &Graph<'a>, is_compared: &dyn Fn(&Setting) -> bool) -> Vec<Asked<'a>> {
+fn asked<'a>(graph: &Graph<'a>, is_compared: &dyn Fn(&Setting) -> bool) -> Vec<AskedSetting<'a>> {
     let program = &graph.import.program;
     let mut found = Vec::new();
     for (number, computation) in program.computations.iter().enumerate() {
@@ -83,7 +83,7 @@ fn asked<'a>(graph: &Graph<'a>, is_compared: &dyn Fn(&Setting) -> bool) -> Vec<A
             if is_entry && !graph.values[id].live {
                 continue;
             }
-            found.extend(own.filter(|setting| is_compared(setting)).map(|setting| Asked {
+            found.extend(own.filter(|setting| is_compared(setting)).map(|setting| AskedSetting {
                 name: if is_entry { graph.name(id) } else { &instruction.name },
                 op_name: if is_entry { graph.op_name(id) } else { None },
                 within: if is_entry { graph.import.origins[id].within.as_deref() } else { Some(&computation.name) },

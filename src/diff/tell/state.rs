@@ -7,8 +7,8 @@ use crate::analysis::Precision;
 
 use super::super::change::{Change, ChangeKind, number};
 use super::super::element::Making;
-use super::super::expression::Number;
-use super::super::graph::{Form, MatmulPlan, Selection, SumOrder, Unit};
+use super::super::expression::NumberBits;
+use super::super::graph::{AdditionOrder, MatmulPlan, RoundingForm, TopKSelection, TpuUnit};
 use super::super::matching::Width;
 
 /// A difference between two programs before it is put into words.
@@ -52,7 +52,7 @@ pub enum State {
     /// The steps in which a sum or scan is taken.
     Steps(HashSet<Vec<usize>>),
     /// The order of additions.
-    Order(HashSet<SumOrder>),
+    Order(HashSet<AdditionOrder>),
     /// Whether numbers are negated before an operation.
     NegatedBefore(BTreeSet<bool>),
     /// The cut of a matmul.
@@ -60,13 +60,13 @@ pub enum State {
     /// Whether a product is added before it is rounded.
     Fused(HashSet<bool>),
     /// The operation that rounds, with what decides how.
-    Rounding(HashSet<Rounding>),
+    Rounding(HashSet<RoundedBy>),
     /// Scalings that undo each other; empty where the value is used as it is.
-    ScaledBack(HashSet<Form>),
+    ScaledBack(HashSet<RoundingForm>),
     /// The selection of a top-k.
-    Selection(HashSet<Selection>),
+    Selection(HashSet<TopKSelection>),
     /// The numbers that are stored for a constant.
-    Stored(BTreeSet<Number>),
+    Stored(BTreeSet<NumberBits>),
     /// An operation that makes an element.
     Element(Making),
     /// An operation in a program's words.
@@ -84,11 +84,11 @@ pub struct SeenBy {
 
 /// A rounding of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Rounding {
+pub enum RoundedBy {
     /// By an operation, on a unit where the programs use two.
-    Operation(Form, Option<Unit>),
+    Operation(RoundingForm, Option<TpuUnit>),
     /// By a sum of products of this width.
-    Products(Form, Option<Unit>, Precision),
+    Products(RoundingForm, Option<TpuUnit>, Precision),
     /// By a product with a reciprocal.
     ByReciprocal,
 }
@@ -170,22 +170,22 @@ impl Display for Width {
     }
 }
 
-impl Display for Unit {
+impl Display for TpuUnit {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Unit::Vector => "the vector unit",
-            Unit::Matrix => "the matrix unit",
+            TpuUnit::Vector => "the vector unit",
+            TpuUnit::Matrix => "the matrix unit",
         })
     }
 }
 
-impl Display for Rounding {
+impl Display for RoundedBy {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let on = |unit: &Option<Unit>| unit.map_or(String::new(), |unit| format!(" on {unit}"));
+        let on = |unit: &Option<TpuUnit>| unit.map_or(String::new(), |unit| format!(" on {unit}"));
         match self {
-            Rounding::Operation(form, unit) => write!(f, "{form}{}", on(unit)),
-            Rounding::Products(form, unit, width) => write!(f, "{form}{}, products in {width}", on(unit)),
-            Rounding::ByReciprocal => f.write_str("multiply by the reciprocal"),
+            RoundedBy::Operation(form, unit) => write!(f, "{form}{}", on(unit)),
+            RoundedBy::Products(form, unit, width) => write!(f, "{form}{}, products in {width}", on(unit)),
+            RoundedBy::ByReciprocal => f.write_str("multiply by the reciprocal"),
         }
     }
 }

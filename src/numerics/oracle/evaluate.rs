@@ -96,6 +96,7 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
 
     /// The values of a computation's instructions; those that nothing needs are left out, and so are those whose last user
     /// is past.
+    #[expect(clippy::too_many_lines, reason = "one pass with one state")]
     pub fn computation(
         &mut self,
         callee: ComputationId,
@@ -211,6 +212,7 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
         Ok(self.with_zeros_of(value, &instruction.shape))
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn operation(
         &mut self,
         computation: ComputationId,

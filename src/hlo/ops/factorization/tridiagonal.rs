@@ -12,6 +12,7 @@ use super::{Emitter, Result, binary, block, compare, integer, spread};
 /// Solves a tridiagonal system. Results: the diagonals below, on and above, the unknowns, and LAPACK's `info`. The
 /// second diagonal above the main one replaces that below, behind its first element. The first element below and the
 /// last one above the diagonal are not read.
+#[expect(clippy::too_many_lines, reason = "the steps of one algorithm, in order")]
 pub(super) fn solve(e: &mut Emitter, operands: [ValueId; 4]) -> Result<[ValueId; 5]> {
     let (batch, [rows, sides]) = matrix(e, operands[3])?;
     let (dtype, rank) = (e.shape(operands[3]).element_type(), batch.len() + 2);

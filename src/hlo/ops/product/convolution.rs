@@ -97,6 +97,7 @@ impl Labelled {
 const GROUP: char = 'g';
 
 /// Reads `dim_labels` (`0fb_o0i->0bf`), the window and the counts of feature groups and batch groups.
+#[expect(clippy::too_many_lines, reason = "the dims of both operands are taken apart together")]
 pub fn as_dot(
     labels: &str,
     window: &[WindowSpec],

@@ -59,6 +59,7 @@ fn reduce_together(e: &mut Emitter, operands: &[ValueId], window: &Window) -> Re
 /// windows with padding behind their last one.
 ///
 /// Semantics: openxla `docs/operation_semantics.md`, SelectAndScatter.
+#[expect(clippy::too_many_lines, reason = "the steps of one lowering, in order")]
 pub fn select_and_scatter(e: &mut Emitter, operands: &[ValueId]) -> Result<ValueId> {
     let [array, source, init] = operands[..] else { return Err(e.fail("an array, a source and an init are needed")) };
     let select = e.region("select")?;
