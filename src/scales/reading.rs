@@ -332,7 +332,8 @@ pub fn scales(given: &Given, elements: &Elements) -> Result<Vec<Scales>, ScalesE
         let native = if scale_type == ScaleType::E4M3 { 16 } else { 32 };
         let mut push = |dims: &[usize], codes: &[u64], exchange| {
             for blocks in blocks_of(&elements.dims, dims, native) {
-                if blocks.len() == codes.len() {
+                // A scale an element is none.
+                if blocks.len() == codes.len() && blocks.sides().iter().any(|side| *side > 1) {
                     found.push(Scales { blocks, scale_type, codes: codes.to_vec(), exchange });
                 }
             }

@@ -175,7 +175,8 @@ fn casts_that_do_not_saturate_and_truncation_are_named() {
     let given = quantized(&x, "FLOOR", 1, None);
     let codes = bytes(&given.elements);
     let values = x.data().to_f32s();
-    let scale = |at: usize| 2f64.powi(i32::from(bytes(&given.scales)[at / 32]) - 127);
+    let scales = bytes(&given.scales);
+    let scale = |at: usize| 2f64.powi(i32::from(scales[at / 32]) - 127);
     let lost =
         (0..codes.len()).map(|at| if f64::from(values[at]).abs() / scale(at) >= 480.0 { 0x7f } else { codes[at] });
     let elements = Tensor::new(&[64, 96], Data::Coded(DType::F8E4M3FN, lost.collect()));

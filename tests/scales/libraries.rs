@@ -75,7 +75,8 @@ fn elements_say_how_they_were_rounded() {
     assert_eq!(rounding("torchao_ceil_e2m3_f32"), ["nearest even"]);
     let quotient = |file: &str| answer(&library(file)).elements.unwrap().quotient;
     assert_eq!(quotient("torchao_nvfp4_nvfp4_bf16"), ["x ((1 / g) / s) in f32", "x (1 / g) (1 / s) in f32"]);
-    assert_eq!(quotient("qwix_nvfp4_1_nvfp4_bf16"), ["x / s in the type of the input"]);
+    let of_qwix = quotient("qwix_nvfp4_1_nvfp4_bf16");
+    assert!(of_qwix.contains(&"x / s in the type of the input") && !of_qwix.contains(&"x ((1 / g) / s) in f32"));
     assert!(quotient("modelopt_nvfp4_nvfp4_bf16").contains(&"exact"));
 }
 
@@ -101,6 +102,8 @@ fn the_bytes_of_libraries_are_made_again() {
         assert_eq!(made.per_tensor, stored.per_tensor, "{file}");
         let elements = if format.element.bits() == 4 { packed(&made.elements, true) } else { as_bytes(&made.elements) };
         let values = x.data().to_f32s();
+        let [made_scales, stored_scales] = [&made.scales, &stored.scales].map(bytes);
+        let [made_codes, stored_codes] = [&elements, &stored.elements].map(bytes);
         let side = format.block.unwrap();
         let per_byte = if format.element.bits() == 4 { 2 } else { 1 };
         let (mut same, mut blocks) = (0, 0);
@@ -110,8 +113,8 @@ fn the_bytes_of_libraries_are_made_again() {
             if extreme.has_nan {
                 continue;
             }
-            assert_eq!(bytes(&made.scales)[block], bytes(&stored.scales)[block], "{file}: block {block}");
-            if !extreme.is_ordinary() || bytes(&made.scales)[block] == 0 {
+            assert_eq!(made_scales[block], stored_scales[block], "{file}: block {block}");
+            if !extreme.is_ordinary() || made_scales[block] == 0 {
                 continue;
             }
             blocks += 1;
@@ -122,7 +125,7 @@ fn the_bytes_of_libraries_are_made_again() {
                 (bits, code) if code == 1 << (bits - 1) => [0, 0],
                 (_, code) => [code, 0],
             };
-            let equal = |at: usize| plain(bytes(&elements)[at]) == plain(bytes(&stored.elements)[at]);
+            let equal = |at: usize| plain(made_codes[at]) == plain(stored_codes[at]);
             same += usize::from(range.into_iter().all(equal));
         }
         assert_eq!(same, blocks, "{file}");
@@ -137,13 +140,16 @@ fn three_blocks_are_enough() {
         let values = maxima.iter().flat_map(|a| (0..32).map(move |at| if at == 7 { *a } else { *a / 64.0 }));
         Tensor::new(&[maxima.len(), 32], Data::F32(values.collect()))
     };
+    // The nearest power of two needs a fourth block.
+    let of_four = |maxima: &[f32], rule: &str| {
+        let found = answer(&super::quantized(&x(maxima), rule, 1, None));
+        assert!(found.agrees, "{:?}", found.faults);
+        found.rules.into_iter().filter(|name| !name.starts_with("NEAREST")).collect::<Vec<_>>()
+    };
     for rule in ["FLOOR", "CEIL", "EVEN", "RCEIL/a"] {
-        let found = answer(&super::quantized(&x(&[1.5, 1.8, 1.95]), rule, 1, None));
-        let name = rule.split('/').next().unwrap();
-        assert_eq!((names(&found), found.agrees), (vec![name], true));
+        assert_eq!(of_four(&[1.5, 1.8, 1.95], rule), [rule.split('/').next().unwrap()]);
     }
-    let found = answer(&super::quantized(&x(&[1.5, 1.7, 1.95]), "EVEN", 1, None));
-    assert_eq!(names(&found), ["EVEN", "RCEIL"]);
+    assert_eq!(of_four(&[1.5, 1.7, 1.95], "EVEN"), ["EVEN", "RCEIL"]);
 }
 
 /// Bytes of edge blocks, as shared tables of libraries have them.
