@@ -134,6 +134,7 @@ pub mod gate;
 pub mod hlo;
 #[cfg(feature = "html")]
 pub mod page;
+pub mod probe;
 pub mod record;
 pub mod report;
 pub mod run;
