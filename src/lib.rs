@@ -135,6 +135,7 @@ pub mod hlo;
 pub mod judge;
 #[cfg(feature = "html")]
 pub mod page;
+pub mod probe;
 pub mod record;
 pub mod report;
 pub mod run;

@@ -113,7 +113,12 @@ pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Fail
         Verdict::Bits | Verdict::Conforming => Ok(Exit::AsExpected),
         Verdict::Outside => Ok(Exit::Found),
         Verdict::Unknown => {
-            let open: Vec<&str> = judged.results.iter().filter(|one| one.verdict == Verdict::Unknown).map(|one| one.name.as_str()).collect();
+            let open: Vec<&str> = judged
+                .results
+                .iter()
+                .filter(|one| one.verdict == Verdict::Unknown)
+                .map(|one| one.name.as_str())
+                .collect();
             Err(of(&format!("not judged: {}", open.join(", "))))
         }
     }
@@ -186,7 +191,11 @@ fn figures(one: &JudgedResult, out: &mut dyn Write) -> Result<(), Failure> {
         let ratio = one.ratio.map_or(String::new(), |ratio| format!(", {ratio:.3} of that mode's"));
         let [half, nine, most] = error.quantiles;
         let rms = error.relative_rms;
-        writeln!(out, "  error: relative rms {rms:.2e}{ratio}; 50, 90, 99 % {half:.1e}, {nine:.1e}, {most:.1e}; largest {:.1e} at {}", error.largest, error.largest_at)?;
+        writeln!(
+            out,
+            "  error: relative rms {rms:.2e}{ratio}; 50, 90, 99 % {half:.1e}, {nine:.1e}, {most:.1e}; largest {:.1e} at {}",
+            error.largest, error.largest_at
+        )?;
     }
     if one.outside.elements > 0 || one.outside.unknown > 0 {
         writeln!(out, "  permitted: {} elements outside, {} not known", one.outside.elements, one.outside.unknown)?;
@@ -211,7 +220,12 @@ fn group(arguments: &JudgeArguments, judged: &Judged) -> Group {
             evidence: one.pattern.iter().map(|pattern| pattern.says.clone()).collect(),
             place: (arguments.program.clone(), 1),
         };
-        Test { name: one.name.clone(), is_judged: true, known: Vec::new(), problems: if is_wrong { vec![problem] } else { Vec::new() } }
+        Test {
+            name: one.name.clone(),
+            is_judged: true,
+            known: Vec::new(),
+            problems: if is_wrong { vec![problem] } else { Vec::new() },
+        }
     };
     Group { name: arguments.results.display().to_string(), tests: judged.results.iter().map(of).collect() }
 }

@@ -177,7 +177,11 @@ fn other_rows(evidence: &Evidence) -> Option<Pattern> {
             continue;
         }
         let line = |values: &[f64], place: usize| -> Vec<f64> {
-            if is_row { evidence.row(values, place) } else { (0..rows).map(|row| values[row * columns + place]).collect() }
+            if is_row {
+                evidence.row(values, place)
+            } else {
+                (0..rows).map(|row| values[row * columns + place]).collect()
+            }
         };
         let asked: Vec<usize> = if is_row { bad.clone() } else { (0..columns).collect() };
         let lines: Vec<Vec<f64>> = (0..count).map(|place| line(evidence.values, place)).collect();
@@ -197,7 +201,8 @@ fn other_rows(evidence: &Evidence) -> Option<Pattern> {
         let explained = evidence.explained(&values);
         if !moved.is_empty() && explained > EXPLAINS {
             let word = if is_row { "row" } else { "column" };
-            let told: Vec<String> = moved.iter().take(4).map(|(to, from)| format!("{word} {to} has the values of {word} {from}")).collect();
+            let told: Vec<String> =
+                moved.iter().take(4).map(|(to, from)| format!("{word} {to} has the values of {word} {from}")).collect();
             let more = if moved.len() > 4 { format!(" and {} more", moved.len() - 4) } else { String::new() };
             let kind = if moved.len() * 2 > count && count > 2 { "permuted" } else { "other-row" };
             let places = moved.iter().map(|(to, _)| *to).take(32).collect();
@@ -231,10 +236,17 @@ fn row_factors(evidence: &Evidence) -> Option<Pattern> {
         // A factor a line explains something of anything: nearly all of the difference must go.
         if !factors.is_empty() && explained > 0.99 {
             let word = if is_row { "row" } else { "column" };
-            let told: Vec<String> = factors.iter().take(4).map(|(place, factor)| format!("{word} {place} {factor:.6}")).collect();
+            let told: Vec<String> =
+                factors.iter().take(4).map(|(place, factor)| format!("{word} {place} {factor:.6}")).collect();
             let says = format!("{} {word}s have a factor, as of a stale scale: {}", factors.len(), told.join(", "));
             let places = factors.iter().map(|(place, _)| *place).take(32).collect();
-            return Some(Pattern { kind: "stale-scale", says, explained, places, factor: factors.first().map(|one| one.1) });
+            return Some(Pattern {
+                kind: "stale-scale",
+                says,
+                explained,
+                places,
+                factor: factors.first().map(|one| one.1),
+            });
         }
     }
     None
@@ -291,9 +303,19 @@ fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
     let scale = evidence.compared.scale;
     // What goes if a stretch is dropped, scaled; and how much of the residual it is.
     let slope = |without: &[f64]| -> (f64, f64) {
-        let template: Vec<f64> = without.iter().zip(&base).zip(scale).map(|((w, b), s)| (w - b) / s).map(|z| if z.is_finite() { z } else { 0.0 }).collect();
+        let template: Vec<f64> = without
+            .iter()
+            .zip(&base)
+            .zip(scale)
+            .map(|((w, b), s)| (w - b) / s)
+            .map(|z| if z.is_finite() { z } else { 0.0 })
+            .collect();
         let size = dot(&template, &template);
-        if size == 0.0 { (0.0, 0.0) } else { (dot(&residual, &template) / size, dot(&residual, &template).powi(2) / size) }
+        if size == 0.0 {
+            (0.0, 0.0)
+        } else {
+            (dot(&residual, &template) / size, dot(&residual, &template).powi(2) / size)
+        }
     };
     let (mut lo, mut hi) = (0, sum.terms);
     let mut sign = 1.0;
@@ -350,7 +372,11 @@ fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
             (kind, explained, other) = ("scaled", fit, Some(1.0 - alpha));
         }
     }
-    let of = format!("of the {} terms of {name}, {}", sum.terms, if hi - lo == 1 { format!("{lo}") } else { format!("{lo} to {}", hi - 1) });
+    let of = format!(
+        "of the {} terms of {name}, {}",
+        sum.terms,
+        if hi - lo == 1 { format!("{lo}") } else { format!("{lo} to {}", hi - 1) }
+    );
     let says = match (kind, other) {
         ("scaled", Some(factor)) => format!("{of} have a factor of {factor:.4}, as of a stale scale"),
         (kind, _) => format!("{of} {} {kind}", if hi - lo == 1 { "is" } else { "are" }),
@@ -366,7 +392,8 @@ fn mask(sum: &Sum, dtype: DType, lo: usize, hi: usize, factor: f64) -> Option<Te
     for dim in (0..sum.dims.len().saturating_sub(1)).rev() {
         strides[dim] = strides[dim + 1] * sum.dims[dim + 1];
     }
-    let term = |at: usize| sum.along.iter().fold(0, |term, dim| term * sum.dims[*dim] + at / strides[*dim] % sum.dims[*dim]);
+    let term =
+        |at: usize| sum.along.iter().fold(0, |term, dim| term * sum.dims[*dim] + at / strides[*dim] % sum.dims[*dim]);
     let values: Vec<f64> = (0..count).map(|at| if (lo..hi).contains(&term(at)) { factor } else { 1.0 }).collect();
     Some(Tensor::new(&sum.dims, Data::from_f64s(dtype, &values)?))
 }
@@ -403,8 +430,11 @@ fn arguments(evidence: &Evidence) -> Option<Pattern> {
 fn rows_of(evidence: &Evidence, values: &[f64]) -> Vec<f64> {
     let mut mixed = evidence.values.to_vec();
     for row in 0..evidence.rows() {
-        let (seen, own, other) =
-            (evidence.row(evidence.compared.observed, row), evidence.row(evidence.values, row), evidence.row(values, row));
+        let (seen, own, other) = (
+            evidence.row(evidence.compared.observed, row),
+            evidence.row(evidence.values, row),
+            evidence.row(values, row),
+        );
         let apart = |line: &[f64]| -> f64 { seen.iter().zip(line).map(|(x, y)| (x - y).powi(2)).sum() };
         if apart(&other) < 0.01 * apart(&own) {
             mixed[row * evidence.columns()..(row + 1) * evidence.columns()].copy_from_slice(&other);
@@ -441,11 +471,16 @@ fn variants(dims: &[usize]) -> Vec<(&'static str, String, Vec<usize>)> {
             outer * a * b * inner + (middle % b * a + middle / b) * inner + rest
         };
         if a != b {
-            found.push(("transposed", format!("as if stored transposed in dims {dim} and {}", dim + 1), (0..count).map(back).collect()));
+            found.push((
+                "transposed",
+                format!("as if stored transposed in dims {dim} and {}", dim + 1),
+                (0..count).map(back).collect(),
+            ));
         }
     }
     for (dim, extent) in dims.iter().enumerate().filter(|(_, extent)| **extent > 1) {
-        let at_place = |at: usize, place: usize| at - (at / strides[dim] % extent) * strides[dim] + place * strides[dim];
+        let at_place =
+            |at: usize, place: usize| at - (at / strides[dim] % extent) * strides[dim] + place * strides[dim];
         let mut offer = |kind: &'static str, says: String, place: &dyn Fn(usize) -> usize| {
             let from = |at: usize| at_place(at, place(at / strides[dim] % extent));
             found.push((kind, says, (0..count).map(from).collect()));
@@ -454,12 +489,16 @@ fn variants(dims: &[usize]) -> Vec<(&'static str, String, Vec<usize>)> {
         offer("permuted", format!("one place earlier in dim {dim}"), &|place| (place + extent - 1) % extent);
         offer("permuted", format!("backwards in dim {dim}"), &|place| extent - 1 - place);
         if extent % 2 == 0 && *extent > 2 {
-            offer("permuted", format!("with the halves of dim {dim} exchanged"), &|place| (place + extent / 2) % extent);
+            offer("permuted", format!("with the halves of dim {dim} exchanged"), &|place| {
+                (place + extent / 2) % extent
+            });
             offer("permuted", format!("with neighbours of dim {dim} exchanged"), &|place| place ^ 1);
             offer("permuted", format!("with even places of dim {dim} before odd ones"), &|place| {
                 if place < extent / 2 { 2 * place } else { 2 * (place - extent / 2) + 1 }
             });
-            offer("permuted", format!("with the halves of dim {dim} interleaved"), &|place| place / 2 + place % 2 * (extent / 2));
+            offer("permuted", format!("with the halves of dim {dim} interleaved"), &|place| {
+                place / 2 + place % 2 * (extent / 2)
+            });
         }
     }
     found
@@ -476,9 +515,13 @@ fn places(evidence: &Evidence) -> Option<Pattern> {
     let pattern = |kind: &'static str, says: String, places: Vec<usize>, explained: f64| {
         Some(Pattern { kind, says, explained, places, factor: None })
     };
-    let (at, largest) = residual.iter().enumerate().fold((0, 0.0), |best, (at, z)| if z.abs() > best.1 { (at, z.abs()) } else { best });
+    let (at, largest) =
+        residual.iter().enumerate().fold((0, 0.0), |best, (at, z)| if z.abs() > best.1 { (at, z.abs()) } else { best });
     if largest * largest > 0.99 * total {
-        let says = format!("one element alone, {at}: {:e} instead of {:e}", evidence.compared.observed[at], evidence.values[at]);
+        let says = format!(
+            "one element alone, {at}: {:e} instead of {:e}",
+            evidence.compared.observed[at], evidence.values[at]
+        );
         return pattern("element", says, vec![at], largest * largest / total);
     }
     let bad = bad_rows(evidence, &residual);
@@ -492,7 +535,9 @@ fn places(evidence: &Evidence) -> Option<Pattern> {
     residual.iter().enumerate().for_each(|(at, z)| by_column[at % columns] += z * z);
     let mut sorted = by_column.clone();
     sorted.sort_by(f64::total_cmp);
-    let bad: Vec<usize> = (0..columns).filter(|column| by_column[*column] > (100.0 * sorted[columns / 2]).max(1e-3 * sorted[columns - 1])).collect();
+    let bad: Vec<usize> = (0..columns)
+        .filter(|column| by_column[*column] > (100.0 * sorted[columns / 2]).max(1e-3 * sorted[columns - 1]))
+        .collect();
     if !bad.is_empty() && bad.len() * 2 <= columns {
         let of: f64 = bad.iter().map(|column| by_column[*column]).sum();
         let says = format!("{} of {columns} columns: {}", bad.len(), list(&bad));

@@ -292,7 +292,10 @@ fn classes<'a>(
         })
         .collect();
     let compared = Compared { observed, scale: &scale, dims: &[] };
-    let is_narrow = !matches!(ground.program.entry().instructions[ground.program.outputs()[output]].shape.dtype(), Some(DType::F32 | DType::F64));
+    let is_narrow = !matches!(
+        ground.program.entry().instructions[ground.program.outputs()[output]].shape.dtype(),
+        Some(DType::F32 | DType::F64)
+    );
     let count = observed.len().max(1) as f64;
     let flips = (FLIPS * count).max(2.0) / count;
     let steps = (0..observed.len()).map(|at| (ulp(at) / scale[at]).powi(2)).sum::<f64>() / count;

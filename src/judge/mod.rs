@@ -129,9 +129,11 @@ pub struct Judged {
 impl Judged {
     /// The worst verdict: outside before unknown, unknown before conforming, conforming before bits.
     pub fn verdict(&self) -> Verdict {
-        let rank = |verdict: &Verdict| [Verdict::Bits, Verdict::Conforming, Verdict::Unknown, Verdict::Outside]
-            .iter()
-            .position(|one| one == verdict);
+        let rank = |verdict: &Verdict| {
+            [Verdict::Bits, Verdict::Conforming, Verdict::Unknown, Verdict::Outside]
+                .iter()
+                .position(|one| one == verdict)
+        };
         self.results.iter().map(|result| result.verdict).max_by_key(rank).unwrap_or(Verdict::Unknown)
     }
 }
@@ -250,7 +252,9 @@ fn permitted(
 ) -> Option<Vec<Enclosed>> {
     let work = members::work(program);
     if work > MOST_WORK {
-        notes.push(format!("what is permitted was not enclosed: the program takes {work} operations, {MOST_WORK} at most are enclosed"));
+        notes.push(format!(
+            "what is permitted was not enclosed: the program takes {work} operations, {MOST_WORK} at most are enclosed"
+        ));
         return None;
     }
     let mode = match &settings.mode {
@@ -260,7 +264,12 @@ fn permitted(
     let exploring = Exploring { families: families_of_results().collect(), ..Exploring::new(mode) };
     match enclose(program, arguments, &exploring) {
         Ok((_, enclosed)) => Some(enclosed),
-        Err(error @ (ExploreError::Outcome(_) | ExploreError::Machine(_) | ExploreError::Oracle(_) | ExploreError::OutOfTime(_))) => {
+        Err(
+            error @ (ExploreError::Outcome(_)
+            | ExploreError::Machine(_)
+            | ExploreError::Oracle(_)
+            | ExploreError::OutOfTime(_)),
+        ) => {
             notes.push(format!("what is permitted was not enclosed: {error}"));
             None
         }
@@ -271,7 +280,9 @@ fn permitted(
 fn truth(program: &Program, arguments: &[Tensor], notes: &mut Vec<String>) -> Option<Vec<TruthTensor>> {
     let work = members::work(program);
     if work > MOST_WORK {
-        notes.push(format!("the truth was not computed: the program takes {work} operations, {MOST_WORK} at most are taken"));
+        notes.push(format!(
+            "the truth was not computed: the program takes {work} operations, {MOST_WORK} at most are taken"
+        ));
         return None;
     }
     let demands = vec![Demand::Near; program.outputs().len()];
