@@ -9,6 +9,7 @@ pub mod activity;
 pub mod analysis;
 pub mod budget;
 pub mod check;
+pub mod criterion;
 pub mod deadline;
 pub mod explore;
 pub mod file;
@@ -22,9 +23,11 @@ pub mod oracle;
 pub mod program;
 pub mod rewrite;
 pub mod same;
+pub mod scaled;
 pub mod stat;
 pub mod subject;
 pub mod tensor;
+pub mod xla_cpu;
 
 /// A fingerprint of this crate's sources, 16 hex digits: builds of one fingerprint compute the same.
 pub const SOURCES: &str = env!("ULPGATE_SOURCES");

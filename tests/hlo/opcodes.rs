@@ -652,8 +652,7 @@ fn complex_functions_are_those_of_their_parts() {
         &[1.0, 4.0, 0.0, 1.0, 2.0],
     ]);
     assert_eq!(of("r = c128[5] divide(x, y)", &quotients), [[0.0, 0.0, inf, 0.0, inf], [-1.0, -2.0, inf, -0.0, -inf]]);
-    let points =
-        parts([&[0.0, 0.0, -inf, 3.0], &[0.0, -0.0, 1.0, 4.0], &[1.0, -1.0, 0.0, 0.0], &[0.0, 0.0, 2.0, -0.0]]);
+    let points = parts([&[0.0, 0.0, -inf, 3.0], &[0.0, 0.0, 1.0, 4.0], &[1.0, -1.0, 0.0, 0.0], &[0.0, 0.0, 2.0, -0.0]]);
     let exponentials = of("r = c128[4] exponential(x)", &points);
     assert_eq!((&exponentials[0][..3], &exponentials[1][..3]), (&[1.0, 1.0, 0.0][..], &[0.0, 0.0, 0.0][..]));
     let logs = of("r = c128[4] log(y)", &points);

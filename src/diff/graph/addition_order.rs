@@ -1,7 +1,7 @@
 //! The order in which a program adds, where its text or its compiler says it.
 
-use crate::analysis::{LibraryDot, SumLoop};
 use crate::ir::KCut;
+use crate::xla_cpu::{LibraryDot, SumLoop};
 
 /// The order in which the terms of a sum are added, as far as its steps do not say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

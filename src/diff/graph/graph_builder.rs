@@ -2,14 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::analysis::{
-    Analysis, Contractions, Held, Precision, Reducer, SumLoop, accumulates_in, find_contractions, find_inner_products,
-    find_sum_loops, with_code,
-};
+use crate::analysis::{Analysis, Held, Precision, Reducer, accumulates_in};
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
 use crate::machine::DotSite;
 use crate::num::{BF16, F32};
 use crate::tensor::DType;
+use crate::xla_cpu::{Contractions, SumLoop, find_contractions, find_inner_products, find_sum_loops, with_code};
 
 use super::super::expression::NumberScale;
 use super::super::expression::{ExpressionHead, ExpressionId, Expressions};

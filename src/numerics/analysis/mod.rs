@@ -5,65 +5,25 @@
 //! values hold ([`Precision`]), and the functions of regions ([`Regions`]). `pattern` recognises single operations with
 //! a meaning of their own.
 
-mod address;
-mod along;
-mod calls;
-mod chosen_terms;
-mod complex_parts;
 mod counter;
-mod elements_in_places;
-mod emission;
-mod folding;
 mod footprint;
-mod fusion;
-mod inner;
-mod inner_product;
-mod innermost;
-mod invariant;
-mod kept_wide;
-mod kernel_functions;
-mod known;
-mod known_choice;
 mod lattice;
-mod library_dot;
 mod liveness;
-mod negative_zero;
 mod numbering;
 mod pattern;
 mod precision;
 mod producers;
 mod region;
-mod runs;
-mod signs;
-mod single_numbers;
-mod sum_loop;
-mod sum_term;
-mod sum_weight;
-mod unroll;
-mod ways;
-mod with_code;
-
-/// Elements of a register: of f32 in 256 bits, which LLVM prefers to wider ones.
-const LANES: usize = 8;
 
 pub use counter::{is_of_integers, known_integer, known_result};
-pub use folding::{FoldedFunction, find_folded_columns, find_folded_functions};
 pub use footprint::{MOST_WORK, World, array_bytes, begin, check_memory, describe, instruction_bytes, reserve, work};
-pub use fusion::{Contractions, find_contractions};
-pub use inner::Inner;
-pub use inner_product::find_inner_products;
-pub use invariant::FoldedColumns;
-pub use kept_wide::find_kept_wide;
 pub use lattice::Precision;
-pub use library_dot::LibraryDot;
 pub use liveness::{find_live, live};
 pub use numbering::{Equality, Number, Numbering, Numbers, fingerprint, same_results, signature};
 pub use pattern::{Cumulative, PlainMatmul, cumulative, is_cumulative, is_spread, plain_matmul};
 pub use precision::{Held, accumulates_in, precisions, rounds_to, steps_hold, target};
 pub use producers::find_producers;
 pub use region::{Comparator, Reducer, Regions, comparator};
-pub use sum_loop::{Beside, Columns, Rows, Step, SumLoop, find_sum_loops};
-pub use with_code::with_code;
 
 use std::sync::OnceLock;
 

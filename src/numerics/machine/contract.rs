@@ -1,11 +1,11 @@
-//! Fused multiply-add: products that are added before they are rounded ([`crate::analysis::find_contractions`]).
+//! Fused multiply-add: products that are added before they are rounded ([`crate::xla_cpu::find_contractions`]).
 //!
 //! Between the multiplication and the addition a product is held in f64, where that of two f32 is exact.
 
-use crate::analysis::{Contractions, FoldedColumns};
 use crate::ir::Binary;
 use crate::num::flush_f32;
 use crate::tensor::DType;
+use crate::xla_cpu::{Contractions, FoldedColumns};
 
 use super::mxu::sum_to_f32;
 use super::value::{Operand, Value};

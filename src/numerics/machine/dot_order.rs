@@ -14,9 +14,9 @@ use rayon::prelude::*;
 
 use crate::deadline::{self, Pace};
 
-use crate::analysis::LibraryDot;
 use crate::ir::{Convolution, DotPlan};
 use crate::num::flush_f32;
+use crate::xla_cpu::LibraryDot;
 
 use super::kernels::{KERNELS, VECTOR};
 use super::mxu::{self, Passes, Unit};

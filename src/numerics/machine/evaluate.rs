@@ -1,12 +1,13 @@
 //! The evaluator: one operation after the other, each in its declared type.
 
-use crate::analysis::{self, Inner, World};
+use crate::analysis::{self, World};
 use crate::deadline;
 use crate::ir::{
     Binary, Compare, CompareOrder, ComputationId, DotDims, DotPlan, Fusion, Instruction, Op, Program, ResultAccuracy,
     Shape, TRIP_BOUND, Unary, ValueId,
 };
 use crate::tensor::{DType, Tensor};
+use crate::xla_cpu::Inner;
 
 use super::dot_sum::DotSum;
 use super::dot_unit::{DotSite, DotUnit};

@@ -1,8 +1,8 @@
-//! Functions of constants, which a compiler has computed ([`crate::analysis::find_folded_functions`]).
+//! Functions of constants, which a compiler has computed ([`crate::xla_cpu::find_folded_functions`]).
 
-use crate::analysis::FoldedFunction;
 use crate::ir::Unary;
 use crate::tensor::DType;
+use crate::xla_cpu::FoldedFunction;
 
 use super::value::Value;
 use super::vector;

@@ -1,9 +1,9 @@
-//! Terms of several products that join a sum one after the other ([`crate::analysis::find_inner_products`]): the products, that
+//! Terms of several products that join a sum one after the other ([`crate::xla_cpu::find_inner_products`]): the products, that
 //! which joins first in front.
 
-use crate::analysis::Inner;
 use crate::ir::{Binary, Op, Unary};
 use crate::tensor::DType;
+use crate::xla_cpu::Inner;
 
 use super::contract;
 use super::evaluate::Machine;

@@ -3,15 +3,15 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use crate::analysis::{
-    Contractions, FoldedColumns, FoldedFunction, Inner, Reducer, Regions, SumLoop, World, array_bytes, check_memory,
-    find_contractions, find_folded_columns, find_folded_functions, find_inner_products, find_kept_wide, find_producers,
-    find_sum_loops, with_code,
-};
+use crate::analysis::{Reducer, Regions, World, array_bytes, check_memory, find_producers};
 use crate::budget::{self, TooLarge};
 use crate::deadline;
 use crate::ir::{Binary, Computation, ComputationId, Double, Fusion, Instruction, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
+use crate::xla_cpu::{
+    Contractions, FoldedColumns, FoldedFunction, Inner, SumLoop, find_contractions, find_folded_columns,
+    find_folded_functions, find_inner_products, find_kept_wide, find_sum_loops, with_code,
+};
 
 use super::divisor::divides_by_one_number;
 use super::eval_error::EvalError;

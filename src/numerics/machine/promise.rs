@@ -1,9 +1,9 @@
 //! Promises of dots and sums, wherever a mode computes them.
 
-use crate::analysis::{Contractions, SumLoop};
 use crate::ir::{ComputationId, Fusion, ValueId};
 use crate::num::{F32, F64};
 use crate::tensor::DType;
+use crate::xla_cpu::{Contractions, SumLoop};
 
 use super::dot_unit::{DotSite, DotUnit};
 use super::mode::Mode;

@@ -1,9 +1,10 @@
 //! Reductions, windows and scatters.
 
-use crate::analysis::{Cumulative, Reducer, SumLoop, cumulative};
+use crate::analysis::{Cumulative, Reducer, cumulative};
 use crate::ir::{Binary, Computation, Instruction, ScatterDims, Shape, Window, movement};
 use crate::num::bf16_nearest;
 use crate::tensor::DType;
+use crate::xla_cpu::SumLoop;
 
 use super::blocks::{Scan, Tree};
 use super::eval_error::{EvalError, refuse};

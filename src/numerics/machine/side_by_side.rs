@@ -1,8 +1,8 @@
-//! Sums in loops that LLVM has vectorized, and those that a library takes for dots ([`crate::analysis::SumLoop`]): several
+//! Sums in loops that LLVM has vectorized, and those that a library takes for dots ([`crate::xla_cpu::SumLoop`]): several
 //! elements side by side.
 
-use crate::analysis::{Columns, Rows, SumLoop};
 use crate::num::flush_f32;
+use crate::xla_cpu::{Columns, Rows, SumLoop};
 
 use super::contract::{self, Addend, Counted, NOTHING};
 use super::dot_order::DotOrder;
@@ -163,8 +163,8 @@ impl SideBySide {
 #[cfg(test)]
 mod tests {
     use super::SideBySide;
-    use crate::analysis::{Columns, Rows, Step, SumLoop};
     use crate::machine::probe::{hash, numbers};
+    use crate::xla_cpu::{Columns, Rows, Step, SumLoop};
 
     fn rows(lanes: usize, columns: usize, rounds_products: bool) -> SumLoop {
         SumLoop::Rows(Rows { lanes, alone: 0, columns, extent: 1 << 20, rounds_products })

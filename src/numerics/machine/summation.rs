@@ -1,10 +1,10 @@
 //! The way of one instruction's sum, decided here alone: the machine runs it, `same` names it, and bounds and enclosures ask for
 //! its promise, so that none of them can think of another one.
 
-use crate::analysis::{Beside, SumLoop};
 use crate::ir::{Fusion, Instruction, Window, WindowDim};
 use crate::num::F32;
 use crate::tensor::DType;
+use crate::xla_cpu::{Beside, SumLoop};
 
 use super::contract::{self, Addend};
 use super::mode::Mode;
@@ -157,9 +157,9 @@ impl Summation {
 #[cfg(test)]
 mod tests {
     use super::{Summation, Terms};
-    use crate::analysis::{Beside, SumLoop};
     use crate::machine::SumSite;
     use crate::tensor::DType;
+    use crate::xla_cpu::{Beside, SumLoop};
 
     /// Counted by hand: the most additions that a term meets, and the inits.
     #[test]

@@ -145,6 +145,9 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
                     None => {
                         let known = match instruction.library.as_deref() {
                             Some(LibraryFunction::Turns(turns)) => self.turns(turns, &instruction.shape),
+                            Some(LibraryFunction::TruthAlone) => {
+                                Value::integer(value.dtype(), vec![Some(1); value.len()])
+                            }
                             _ => self.tensor_value(value),
                         };
                         self.constants.insert((callee, id), known.clone());

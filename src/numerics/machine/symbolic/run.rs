@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::analysis::{self, Contractions, World};
+use crate::analysis::{self, World};
 use crate::deadline;
 use crate::ir::{ComputationId, Instruction, Op, Program, Setting, Shape, movement};
+use crate::xla_cpu::Contractions;
 
 use super::super::eval_error::{EvalError, refuse};
 use super::super::evaluate::Machine;

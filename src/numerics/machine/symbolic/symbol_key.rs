@@ -4,9 +4,10 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use crate::analysis::{Beside, Comparator, Reducer, SumLoop};
+use crate::analysis::{Comparator, Reducer};
 use crate::ir::{Binary, Compare, CompareOrder, LibraryFunction, Opaque, ScatterDims, Setting, Shape, Unary};
 use crate::tensor::DType;
+use crate::xla_cpu::{Beside, SumLoop};
 
 use super::super::chip::Ties;
 use super::super::mxu::{Passes, Unit};

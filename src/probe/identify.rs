@@ -1,0 +1,197 @@
+//! The modes that give the same answers.
+
+use std::collections::HashMap;
+
+use crate::machine::mxu::{Passes, Unit};
+use crate::machine::{DotUnit, Mode};
+use crate::subject;
+use crate::tensor::Tensor;
+
+use super::ProbeError;
+use super::answers::{Answers, is_equal};
+use super::pattern::{Pattern, merge, values_of};
+use super::question::{GROUPS, Group, Question};
+
+/// The modes that answer the questions of one group alike.
+#[derive(Clone, Debug)]
+pub struct GroupOutcome {
+    /// The group.
+    pub group: &'static Group,
+    /// Questions of it that are answered, and all of them.
+    pub answered: [usize; 2],
+    /// The modes that give all answers, by chip and the group's keys; empty if none does.
+    pub patterns: Vec<Pattern>,
+    /// Where none gives all: the modes that give most answers, and the names of the others.
+    pub nearest: Option<(Pattern, Vec<String>)>,
+}
+
+/// The modes that explain answers.
+#[derive(Clone, Debug)]
+pub struct Identified {
+    /// The modes that give every answer; empty if none does. They have no mode in common.
+    pub patterns: Vec<Pattern>,
+    /// Group by group.
+    pub groups: Vec<GroupOutcome>,
+    /// The keys that stay open: more than one value is left of them, whatever the chip.
+    pub open: Vec<&'static str>,
+}
+
+/// The answer of the emulated machine in a mode.
+///
+/// # Errors
+/// If the question is no program that the machine takes, which is a defect of this project.
+pub fn answer_as(question: &Question, mode: &Mode) -> Result<Tensor, ProbeError> {
+    let fail = |why: String| ProbeError::Question { question: question.name.clone(), why };
+    let results = subject::evaluate(&question.program()?, mode, &question.arguments());
+    let result = results.map_err(|error| fail(error.to_string()))?.into_iter().next();
+    result.ok_or_else(|| fail("it has no result".to_string()))
+}
+
+/// A mode of a group, by the values of the chip and of the group's keys.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The mode; the keys of other groups are the chip's own.
+    pub mode: Mode,
+    /// The values, the chip's name first.
+    pub values: Vec<(&'static str, &'static str)>,
+}
+
+/// Every chip with every value of the group's keys; what the group does not depend on is the chip's own.
+///
+/// # Errors
+/// If a mode is refused, which is a defect of this project.
+pub fn candidates(group: &Group) -> Result<Vec<Candidate>, ProbeError> {
+    let keys = || std::iter::once("chip").chain(group.keys.iter().copied());
+    let mut all: Vec<Vec<(&'static str, &'static str)>> = vec![Vec::new()];
+    for key in keys() {
+        let values = values_of(key);
+        let with = |row: Vec<(&'static str, &'static str)>| {
+            values.iter().map(move |value| [&row[..], &[(key, *value)]].concat()).collect::<Vec<_>>()
+        };
+        all = all.into_iter().flat_map(with).collect();
+    }
+    let mode = |values: Vec<(&'static str, &'static str)>| {
+        let value = |key: &str| values.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
+        let refined = values.iter().filter(|(key, _)| !["chip", "precision", "excess"].contains(key));
+        let refined: Vec<String> = refined.map(|(key, value)| format!("{key}={value}")).collect();
+        let [chip, precision, excess] =
+            [("chip", ""), ("precision", "default"), ("excess", "off")].map(|(key, own)| value(key).unwrap_or(own));
+        let mode = Mode::new(chip, precision, excess, &refined.join("+"))?;
+        Ok(Candidate { mode, values })
+    };
+    all.into_iter().map(mode).collect()
+}
+
+/// The arithmetic that a question meets in a mode: modes of one text give one answer. A dot's is its unit with all of the
+/// unit's choices; of other questions it is the mode.
+pub fn arithmetic(question: &Question, mode: &Mode) -> String {
+    let Some(dot) = question.dot() else { return mode.to_string() };
+    let unit = mode.dot(&dot);
+    // A chip without a matrix unit may leave dots to a library.
+    let chip = if mode.chip.matrix_unit { "" } else { mode.chip.name };
+    match unit {
+        DotUnit::Matrix(passes) => {
+            let [_, k, _] = dot.sizes;
+            let matrix = mode.matrix_unit().for_products(k);
+            // Other passes split nothing.
+            let split = matches!(passes, Passes::Three | Passes::Six).then_some(matrix.split).unwrap_or_default();
+            format!("{chip} {unit:?} {:?}", Unit { split, ..matrix })
+        }
+        _ => format!("{chip} {unit:?} {:?} {:?}", mode.choices.reduce, mode.vector_unit()),
+    }
+}
+
+/// Answers of the emulated machine, each arithmetic's evaluated once.
+#[derive(Default)]
+pub struct Emulated(HashMap<(String, String), Tensor>);
+
+impl Emulated {
+    /// The answer to a question in a mode.
+    ///
+    /// # Errors
+    /// As [`answer_as`].
+    pub fn answer(&mut self, question: &Question, mode: &Mode) -> Result<&Tensor, ProbeError> {
+        let key = (question.name.clone(), arithmetic(question, mode));
+        match self.0.entry(key) {
+            std::collections::hash_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
+            std::collections::hash_map::Entry::Vacant(entry) => Ok(entry.insert(answer_as(question, mode)?)),
+        }
+    }
+}
+
+/// The modes of all chips, precisions, excess policies and refinements that give these answers. A planted fault is no mode of
+/// a chip, and none is tried. `emulated` keeps what it evaluates, for the next answers.
+///
+/// # Errors
+/// If a question is no program that the machine takes, which is a defect of this project.
+pub fn identify(answers: &Answers, questions: &[Question], emulated: &mut Emulated) -> Result<Identified, ProbeError> {
+    let mut groups = Vec::new();
+    for group in GROUPS {
+        groups.push(of_group(group, answers, questions, emulated)?);
+    }
+    let mut patterns = vec![Pattern::default()];
+    for outcome in groups.iter().filter(|outcome| outcome.answered[0] > 0) {
+        let both = patterns.iter().flat_map(|one| outcome.patterns.iter().filter_map(|other| one.intersect(other)));
+        patterns = both.collect();
+    }
+    let patterns = merge(patterns);
+    let is_open = |key: &&str| patterns.iter().any(|pattern| pattern.values(key).len() > 1);
+    let open = super::KEYS.iter().copied().filter(is_open).collect();
+    Ok(Identified { patterns, groups, open })
+}
+
+fn of_group(
+    group: &'static Group,
+    answers: &Answers,
+    questions: &[Question],
+    emulated: &mut Emulated,
+) -> Result<GroupOutcome, ProbeError> {
+    let of_group: Vec<&Question> = questions.iter().filter(|question| question.group == group.name).collect();
+    let asked: Vec<(&Question, &Tensor)> =
+        of_group.iter().filter_map(|question| Some((*question, answers.tensors.get(&question.name)?))).collect();
+    let answered = [asked.len(), of_group.len()];
+    let mut outcome = GroupOutcome { group, answered, patterns: Vec::new(), nearest: None };
+    if asked.is_empty() {
+        return Ok(outcome);
+    }
+    let candidates = candidates(group)?;
+    let mut matching = Vec::new();
+    for Candidate { mode, values } in &candidates {
+        let mut is_match = true;
+        for (question, answer) in &asked {
+            is_match = is_equal(emulated.answer(question, mode)?, answer);
+            if !is_match {
+                break;
+            }
+        }
+        if is_match {
+            matching.push(Pattern::of(values));
+        }
+    }
+    if matching.is_empty() {
+        outcome.nearest = nearest(&candidates, &asked, emulated)?;
+    }
+    outcome.patterns = merge(matching);
+    Ok(outcome)
+}
+
+/// The mode that gives most answers, as each chip has it first, with the names of the answers that it does not give.
+fn nearest(
+    candidates: &[Candidate],
+    asked: &[(&Question, &Tensor)],
+    emulated: &mut Emulated,
+) -> Result<Option<(Pattern, Vec<String>)>, ProbeError> {
+    let mut best: Option<(Pattern, Vec<String>)> = None;
+    for Candidate { mode, values } in candidates {
+        let mut others = Vec::new();
+        for (question, answer) in asked {
+            if !is_equal(emulated.answer(question, mode)?, answer) {
+                others.push(question.name.clone());
+            }
+        }
+        if best.as_ref().is_none_or(|(_, least)| others.len() < least.len()) {
+            best = Some((Pattern::of(values), others));
+        }
+    }
+    Ok(best)
+}

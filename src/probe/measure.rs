@@ -1,0 +1,218 @@
+//! Single properties of an arithmetic, read off answers whatever machine gave them.
+
+use super::answers::Answers;
+use super::designed::{EXTENTS, MASK, SMALL, WIDTHS, mask_columns, mask_rows, operand_factors, operand_values};
+use super::order::{Adder, find_orders};
+
+/// A property that was measured.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Property {
+    /// The operation that has it, such as `matmul f32 highest`.
+    pub of: String,
+    /// The property, such as `order at K = 128`.
+    pub property: String,
+    /// Its value, in words.
+    pub value: String,
+}
+
+/// The bits of an accumulator that no answer tells: f32's.
+const F32: Adder = Adder { bits: 24, truncates: false };
+
+/// All properties that the answers tell.
+pub fn measure(answers: &Answers) -> Vec<Property> {
+    let mut all = Vec::new();
+    for asked in ["default", "high", "highest"] {
+        let of = format!("matmul f32 {asked}");
+        let mut say = |property: &str, value: Option<String>| {
+            all.extend(value.map(|value| Property { of: of.clone(), property: property.to_string(), value }));
+        };
+        let operands = answers.floats(&format!("operands.{asked}"));
+        let operands = operands.as_deref().and_then(Operands::new);
+        say("operand bits", operands.map(|operands| operands.bits().to_string()));
+        say("operand rounding", operands.and_then(|operands| operands.rounding()));
+        say("error of a product", operands.map(|operands| operands.error()));
+        say("subnormal operands", operands.map(|operands| operands.subnormal_operand()));
+        say("subnormal products", operands.map(|operands| operands.subnormal_product()));
+        let width = answers.floats(&format!("width.{asked}"));
+        let adder = width.as_deref().and_then(Width::new);
+        say("accumulator bits", adder.map(|adder| adder.describe_bits()));
+        say("accumulator rounding", adder.map(|adder| adder.rounding().to_string()));
+        let fused = answers.floats(&format!("fused.{asked}"));
+        say("products", fused.filter(|_| operands.is_some_and(|operands| operands.bits() == 24)).map(|v| fusing(&v)));
+        for k in EXTENTS {
+            let sums = answers.floats(&format!("order{k}.{asked}"));
+            say(&format!("order at K = {k}"), sums.map(|sums| of_matmul(k, &sums, adder)));
+        }
+    }
+    let mut say = |of: &str, property: String, value: Option<String>| {
+        all.extend(value.map(|value| Property { of: of.to_string(), property, value }));
+    };
+    for k in EXTENTS {
+        let sums = answers.floats(&format!("order{k}.bf16"));
+        say("matmul bf16", format!("order at K = {k}"), sums.map(|sums| of_matmul(k, &sums, None)));
+    }
+    for k in EXTENTS {
+        let sums = answers.floats(&format!("sum{k}"));
+        let pairs = || mask_rows(k).into_iter().take(2).flat_map(|i| mask_columns(k).into_iter().map(move |j| [i, j]));
+        say("sum f32", format!("order of {k}"), sums.map(|sums| of_pairs(k, pairs().zip(sums).collect(), &[F32])));
+    }
+    let small = answers.floats("add_subnormal").map(|sums| match sums.iter().any(|sum| sum.is_subnormal()) {
+        true => "kept",
+        false => "flushed to zero",
+    });
+    say("add f32", "subnormals".to_string(), small.map(str::to_string));
+    let tie = answers.floats("zero_tie").filter(|v| v.len() == 4).map(|larger| {
+        match [larger[0], larger[1]].map(f32::is_sign_negative) {
+            [false, false] => "+0 is larger than -0",
+            [true, false] => "the second of -0 and +0",
+            [false, true] => "the first of -0 and +0",
+            [true, true] => "-0, whatever the order",
+        }
+    });
+    say("maximum f32", "tie of zeros".to_string(), tie.map(str::to_string));
+    all
+}
+
+/// Answers to the question of operands: one row a value, one column a factor.
+#[derive(Clone, Copy)]
+struct Operands<'a>(&'a [f32]);
+
+impl<'a> Operands<'a> {
+    fn new(answers: &'a [f32]) -> Option<Operands<'a>> {
+        (answers.len() == operand_values().len() * operand_factors().len()).then_some(Operands(answers))
+    }
+
+    fn at(self, value: usize, factor: usize) -> f32 {
+        self.0[value * operand_factors().len() + factor]
+    }
+
+    /// Bits of significand of an operand that a product with 1 keeps.
+    fn bits(self) -> usize {
+        let values = operand_values();
+        1 + (0..23).take_while(|at| self.at(*at, 0) == values[*at]).count()
+    }
+
+    /// The rounding of operands to bf16, where they are.
+    fn rounding(self) -> Option<String> {
+        if self.bits() != 8 {
+            return None;
+        }
+        let unit = 2f32.powi(-7);
+        let ties = [23, 24, 25, 26].map(|at| self.at(at, 0));
+        let known = [
+            ("to nearest even", [1.0 + 2.0 * unit, 1.0 + unit, -1.0, -1.0 - 2.0 * unit]),
+            ("to nearest, ties away from zero", [1.0 + 2.0 * unit, 1.0 + unit, -1.0 - unit, -1.0 - 2.0 * unit]),
+            ("toward zero", [1.0 + unit, 1.0, -1.0, -1.0 - unit]),
+        ];
+        let found = known.into_iter().find(|(_, expected)| *expected == ties);
+        Some(found.map_or_else(|| format!("none that is known: {ties:?}"), |(name, _)| name.to_string()))
+    }
+
+    /// The largest relative error of a product of two numbers near 1.
+    fn error(self) -> String {
+        let (values, factors) = (operand_values(), operand_factors());
+        let error = |(at, factor): (usize, usize)| {
+            let exact = f64::from(values[at]) * f64::from(factors[factor]);
+            (f64::from(self.at(at, factor)) - exact).abs() / exact.abs()
+        };
+        let all = (0..27).flat_map(|at| (0..3).map(move |factor| (at, factor)));
+        let worst = all.map(error).fold(0.0, f64::max);
+        if worst == 0.0 { "none".to_string() } else { format!("relative, at most 2^{:.1}", worst.log2()) }
+    }
+
+    fn subnormal_operand(self) -> String {
+        // 2^-130 times 2^100.
+        if self.at(27, 5) == 2f32.powi(-30) { "kept" } else { "taken for zero" }.to_string()
+    }
+
+    fn subnormal_product(self) -> String {
+        // 2^-30 times 2^-100.
+        if self.at(29, 4) == 2f32.powi(-130) { "kept" } else { "flushed to zero" }.to_string()
+    }
+}
+
+/// Answers to the question of the width: one row an exponent, one column a small number.
+#[derive(Clone, Copy)]
+struct Width<'a>(&'a [f32]);
+
+impl<'a> Width<'a> {
+    fn new(answers: &'a [f32]) -> Option<Width<'a>> {
+        (answers.len() == WIDTHS.count() * SMALL.len()).then_some(Width(answers))
+    }
+
+    fn row(self, p: u32) -> Option<&'a [f32]> {
+        self.0.chunks(SMALL.len()).nth((p as usize).checked_sub(*WIDTHS.start() as usize)?)
+    }
+
+    /// Bits of significand that hold 2^p and 1 at once.
+    fn bits(self) -> u32 {
+        let first = *WIDTHS.start() as usize;
+        (first + self.0.chunks(SMALL.len()).take_while(|row| row[0] == 1.0).count()) as u32
+    }
+
+    fn describe_bits(self) -> String {
+        let bits = self.bits();
+        if bits > *WIDTHS.end() as u32 { format!("more than {}", WIDTHS.end()) } else { bits.to_string() }
+    }
+
+    /// The rounding of a sum: where 2^bits has a unit of 2 in the last place, this is what becomes of small numbers.
+    fn rounding(self) -> &'static str {
+        let known = [
+            ("to nearest even", [0.0, 2.0, 4.0, 0.0, -1.0]),
+            ("to nearest, ties away from zero", [2.0, 2.0, 4.0, -1.0, -1.0]),
+            ("toward zero", [0.0, 0.0, 2.0, -1.0, -1.0]),
+            ("small terms are cut at the accumulator's last bit", [0.0, 0.0, 2.0, 0.0, 0.0]),
+        ];
+        let row = self.row(self.bits());
+        known
+            .into_iter()
+            .find(|(_, expected)| row == Some(&expected[..]))
+            .map_or("none that is known", |(name, _)| name)
+    }
+
+    fn truncates(self) -> bool {
+        self.rounding() == "toward zero"
+    }
+}
+
+/// Whether a product joins the sum unrounded.
+fn fusing(answers: &[f32]) -> String {
+    let lost = 2f32.powi(-24);
+    let first = answers.first().copied() == Some(lost);
+    let last = answers.last().copied() == Some(lost);
+    let value = match [first, last] {
+        [true, false] => "join the sum unrounded: fused multiply-adds, in the order of K",
+        [false, true] => "join the sum unrounded: fused multiply-adds, from the last product",
+        [true, true] => "exact until several are summed",
+        [false, false] => "rounded before they are added",
+    };
+    value.to_string()
+}
+
+fn of_matmul(k: usize, sums: &[f32], width: Option<Width>) -> String {
+    let (rows, columns) = (mask_rows(k), mask_columns(k));
+    let pairs = rows.iter().flat_map(|i| columns.iter().map(move |j| [*i, *j]));
+    let adders = match width {
+        Some(width) => vec![Adder { bits: width.bits().min(60), truncates: width.truncates() }],
+        None => vec![F32, Adder { truncates: true, ..F32 }],
+    };
+    of_pairs(k, pairs.zip(sums.iter().copied()).collect(), &adders)
+}
+
+/// The order that gives the answers with one of these adders; of several the plainest, with the number of the others.
+fn of_pairs(k: usize, answers: Vec<([usize; 2], f32)>, adders: &[Adder]) -> String {
+    let found = adders.iter().map(|adder| find_orders(k, MASK as i128, &answers, *adder));
+    match &found.max_by_key(Vec::len).unwrap_or_default()[..] {
+        [] => {
+            let (near, [i, j]) = answers
+                .iter()
+                .filter(|([i, j], sum)| i != j && (0.0..=k as f32).contains(sum))
+                .map(|(pair, sum)| (k - *sum as usize, *pair))
+                .min()
+                .unwrap_or((k, [0, k - 1]));
+            format!("none that is known; the smallest subtree seen has {near} terms, with terms {i} and {j}")
+        }
+        [order] => order.describe(),
+        [order, others @ ..] => format!("{} (or {} others that give the same sums)", order.describe(), others.len()),
+    }
+}

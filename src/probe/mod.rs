@@ -1,0 +1,51 @@
+//! Names the arithmetic of a machine by its answers to designed questions.
+//!
+//! [`questions`] is the list: matmuls, sums, running sums, functions and selections whose inputs make the modes of
+//! [`crate::machine`] answer differently. [`write_folder`] puts them into a folder with scripts that ask JAX or PyTorch,
+//! [`Answers`] reads what these saved, [`identify`] names the modes that give the same bits, and [`measure`] reads single
+//! properties off the answers, whatever machine gave them.
+
+mod answers;
+mod archive;
+mod designed;
+mod folder;
+mod identify;
+mod measure;
+mod order;
+mod pattern;
+mod question;
+
+pub use answers::{Answers, AnswersError};
+pub use folder::{FILES, write_folder};
+pub use identify::{Candidate, Emulated, GroupOutcome, Identified, answer_as, arithmetic, candidates, identify};
+pub use measure::{Property, measure};
+pub use order::{Adder, Inner, ORDERS, Order, find_orders};
+pub use pattern::{KEYS, Pattern, count_modes};
+pub use question::{GROUPS, Group, Operation, Question, questions};
+
+/// Why questions were not written, asked or answered.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// A file of the folder could not be written.
+    #[error("failed to write {}: {source}", path.display())]
+    Unwritten {
+        /// The file.
+        path: std::path::PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// A question is no program that the machine takes: a defect of this project.
+    #[error("question {question}: {why}")]
+    Question {
+        /// Its name.
+        question: String,
+        /// The error of reading or evaluating it.
+        why: String,
+    },
+    /// A mode was refused: a defect of this project.
+    #[error(transparent)]
+    Mode(#[from] crate::machine::ModeError),
+    /// Answers could not be read.
+    #[error(transparent)]
+    Answers(#[from] AnswersError),
+}

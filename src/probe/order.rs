@@ -1,0 +1,229 @@
+//! Orders of a sum, by what they make of a mask.
+//!
+//! A mask is a sum of whole numbers, so that every order's result is computed here in whole numbers, rounded as the adder
+//! rounds. An order is found where it gives all answers.
+
+/// The adder of a sum: a float of so many bits of significand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Adder {
+    /// Bits of significand, the leading one among them.
+    pub bits: u32,
+    /// Whether it truncates toward zero; otherwise it rounds to nearest even.
+    pub truncates: bool,
+}
+
+impl Adder {
+    fn round(self, value: i128) -> i128 {
+        let size = value.unsigned_abs();
+        let excess = (u128::BITS - size.leading_zeros()).saturating_sub(self.bits);
+        let (kept, rest) = (size >> excess, size & ((1u128 << excess) - 1));
+        let half = if excess == 0 { 1 } else { 1u128 << (excess - 1) };
+        let is_up = !self.truncates && excess > 0 && (rest > half || rest == half && kept & 1 == 1);
+        let rounded = (kept + u128::from(is_up)) << excess;
+        // At most 2^61 here.
+        if value < 0 { -(rounded as i128) } else { rounded as i128 }
+    }
+
+    fn add(self, a: i128, b: i128) -> i128 {
+        self.round(a + b)
+    }
+
+    fn chain(self, values: impl IntoIterator<Item = i128>) -> i128 {
+        values.into_iter().fold(0, |sum, value| self.add(sum, value))
+    }
+
+    fn pairwise(self, values: &[i128]) -> i128 {
+        let mut level = values.to_vec();
+        while level.len() > 1 {
+            level =
+                level.chunks(2).map(|pair| pair.iter().copied().reduce(|a, b| self.add(a, b)).unwrap_or(0)).collect();
+        }
+        level.first().copied().unwrap_or(0)
+    }
+
+    fn halving(self, values: &[i128]) -> i128 {
+        let mut level = values.to_vec();
+        while level.len() > 1 {
+            let half = level.len().div_ceil(2);
+            let join = |at: usize| level.get(at + half).map_or(level[at], |other| self.add(level[at], *other));
+            level = (0..half).map(join).collect();
+        }
+        level.first().copied().unwrap_or(0)
+    }
+
+    /// Terms aligned to the largest one and cut at the adder's last bit, then summed at once.
+    fn aligned(self, values: &[i128]) -> i128 {
+        let largest = values.iter().map(|v| v.unsigned_abs()).max().unwrap_or(0);
+        let cut = (u128::BITS - largest.leading_zeros()).saturating_sub(self.bits);
+        self.round(values.iter().map(|v| (v / (1 << cut)) << cut).sum())
+    }
+}
+
+/// The way a stretch of products is summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inner {
+    /// One addition after the other.
+    Chain,
+    /// Neighbours, level by level.
+    Pairwise,
+    /// All at once, exactly, and rounded once.
+    Exact,
+    /// All at once, aligned to the largest and cut at the adder's last bit.
+    Aligned,
+}
+
+/// An order of a sum of K terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// One stretch, from the first term.
+    Whole(Inner),
+    /// One addition after the other, from the last term.
+    Backwards,
+    /// Stretches of so many terms, each from zero, whose sums join one after the other.
+    Blocks(usize, Inner),
+    /// Stretches of so many terms, each of which goes on from the sum so far: the sum is one more term of it.
+    Running(usize, Inner),
+    /// So many chains, of the terms of each remainder; their sums join by halving.
+    LanesHalved(usize),
+    /// The same; neighbours join.
+    LanesPaired(usize),
+    /// The same; they join one after the other.
+    LanesInOrder(usize),
+    /// Windows of 32, their sums the same way, until one is left.
+    Windows,
+}
+
+/// Sizes of stretches that are tried, and numbers of lanes.
+const SIZES: [usize; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 384, 512];
+
+/// Ways in which a stretch may be summed, the plainest first.
+const INNER: [Inner; 4] = [Inner::Chain, Inner::Pairwise, Inner::Exact, Inner::Aligned];
+
+/// All orders of K terms that are tried, plain ones first.
+pub const ORDERS: fn(usize) -> Vec<Order> = |k| {
+    let mut all: Vec<Order> = INNER.into_iter().map(Order::Whole).collect();
+    all.push(Order::Backwards);
+    let sizes = || SIZES.into_iter().filter(move |size| *size < k);
+    all.extend(sizes().flat_map(|size| INNER.map(|inner| Order::Blocks(size, inner))));
+    all.extend(sizes().flat_map(|size| INNER[1..].iter().map(move |inner| Order::Running(size, *inner))));
+    all.extend(
+        sizes().flat_map(|size| [Order::LanesHalved(size), Order::LanesPaired(size), Order::LanesInOrder(size)]),
+    );
+    all.push(Order::Windows);
+    all
+};
+
+impl Order {
+    /// A description, for listings.
+    pub fn describe(self) -> String {
+        let within = |inner| match inner {
+            Inner::Chain => "one addition after the other",
+            Inner::Pairwise => "a tree of neighbours",
+            Inner::Exact => "one exact sum, rounded once",
+            Inner::Aligned => "one sum of terms that are aligned to the largest and cut",
+        };
+        match self {
+            Order::Whole(inner) => format!("{} over all of K", within(inner)),
+            Order::Backwards => "one addition after the other, from the last term".to_string(),
+            Order::Blocks(size, inner) => {
+                format!("blocks of {size}, each from zero ({}), joined in order", within(inner))
+            }
+            Order::Running(size, inner) => {
+                format!("stretches of {size} that go on from the sum so far ({})", within(inner))
+            }
+            Order::LanesHalved(lanes) => format!("{lanes} lanes, joined by halving"),
+            Order::LanesPaired(lanes) => format!("{lanes} lanes, neighbours joined"),
+            Order::LanesInOrder(lanes) => format!("{lanes} lanes, joined in order"),
+            Order::Windows => "windows of 32, and their sums the same way".to_string(),
+        }
+    }
+
+    fn sum(self, terms: &[i128], adder: Adder) -> i128 {
+        let within = |terms: &[i128], inner| match inner {
+            Inner::Chain => adder.chain(terms.iter().copied()),
+            Inner::Pairwise => adder.pairwise(terms),
+            Inner::Exact => adder.round(terms.iter().sum()),
+            Inner::Aligned => adder.aligned(terms),
+        };
+        let lanes = |count: usize| -> Vec<i128> {
+            (0..count).map(|lane| adder.chain(terms.iter().skip(lane).step_by(count).copied())).collect()
+        };
+        match self {
+            Order::Whole(inner) => within(terms, inner),
+            Order::Backwards => adder.chain(terms.iter().rev().copied()),
+            Order::Blocks(size, inner) => adder.chain(terms.chunks(size).map(|block| within(block, inner))),
+            Order::Running(size, inner) => {
+                terms.chunks(size).fold(0, |sum, block| within(&[&[sum], block].concat(), inner))
+            }
+            Order::LanesHalved(count) => adder.halving(&lanes(count)),
+            Order::LanesPaired(count) => adder.pairwise(&lanes(count)),
+            Order::LanesInOrder(count) => adder.chain(lanes(count)),
+            Order::Windows => {
+                let mut level = terms.to_vec();
+                while level.len() > 32 {
+                    level = level.chunks(32).map(|window| adder.chain(window.iter().copied())).collect();
+                }
+                adder.chain(level)
+            }
+        }
+    }
+}
+
+/// The orders that give all answers to masks of K terms: `[i, j]` are the places of M and -M, and beside them what the sum
+/// was. The plainest stands first.
+pub fn find_orders(k: usize, mask: i128, answers: &[([usize; 2], f32)], adder: Adder) -> Vec<Order> {
+    let gives = |order: &Order, [i, j]: [usize; 2], answer: f32| {
+        let mut terms = vec![1; k];
+        (terms[i], terms[j]) = (mask, -mask);
+        order.sum(&terms, adder) as f32 == answer
+    };
+    let all = answers.iter().filter(|([i, j], _)| i != j);
+    ORDERS(k).into_iter().filter(|order| all.clone().all(|(pair, answer)| gives(order, *pair, *answer))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Adder, ORDERS, find_orders};
+    use crate::probe::designed::{MASK, mask_columns, mask_rows};
+
+    /// The masks tell every order from every other one that gives other sums for any pair of places.
+    #[test]
+    fn masks_tell_orders_apart() {
+        let adder = Adder { bits: 24, truncates: false };
+        for k in [32, 128] {
+            let sums = |order: super::Order, pairs: &[[usize; 2]]| -> Vec<f32> {
+                let of = |[i, j]: &[usize; 2]| {
+                    let mut terms = vec![1; k];
+                    (terms[*i], terms[*j]) = (MASK as i128, -(MASK as i128));
+                    order.sum(&terms, adder) as f32
+                };
+                pairs.iter().map(of).collect()
+            };
+            let every: Vec<[usize; 2]> =
+                (0..k).flat_map(|i| (0..k).map(move |j| [i, j])).filter(|[i, j]| i != j).collect();
+            let asked: Vec<[usize; 2]> = mask_rows(k)
+                .into_iter()
+                .flat_map(|i| mask_columns(k).into_iter().map(move |j| [i, j]))
+                .filter(|[i, j]| i != j)
+                .collect();
+            for order in ORDERS(k) {
+                let answers: Vec<_> = asked.iter().copied().zip(sums(order, &asked)).collect();
+                let found = find_orders(k, MASK as i128, &answers, adder);
+                assert!(found.contains(&order), "{order:?} of {k}");
+                for other in found {
+                    assert_eq!(sums(order, &every), sums(other, &every), "{order:?} is taken for {other:?} at {k}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_adder_rounds_as_f32_does() {
+        let adder = Adder { bits: 24, truncates: false };
+        for value in [0i128, 1, 16_777_217, 16_777_219, -16_777_219, (1 << 60) + 1, 33_554_434, 33_554_437] {
+            assert_eq!(adder.round(value) as f64, f64::from(value as f32), "{value}");
+        }
+        let adder = Adder { bits: 24, truncates: true };
+        assert_eq!([adder.round(16_777_219), adder.round(-16_777_219)], [16_777_218, -16_777_218]);
+    }
+}
