@@ -72,7 +72,7 @@ const REPORTS: &str = "reports";
          ULPGATE_MEMORY=8G: the memory that arrays may take at once [default: what the system, control groups and ulimit -v leave]. \
          RAYON_NUM_THREADS=4: threads that share work."
 )]
-struct Arguments {
+struct CliArguments {
     #[command(subcommand)]
     command: Option<Command>,
     /// Colour [default: on a terminal, unless NO_COLOR is set]
@@ -188,7 +188,7 @@ pub fn main() -> ExitCode {
 /// Runs a command line, the program's name first, and returns its exit code. A command that could not be judged gives
 /// one line on standard error, and exit code 2.
 pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let arguments = match CliArguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
             if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {

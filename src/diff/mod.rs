@@ -17,14 +17,14 @@ mod expression;
 mod graph;
 mod matching;
 mod outcome;
+mod result_difference;
 mod results;
 mod scores;
 mod tell;
-mod verdict;
 
 pub use change::{Change, ChangeKind, Difference, NotUnderstood};
 pub use compare::difference;
 pub use outcome::{Maximum, Outcome, OutcomeError, Scores, outcomes};
+pub use result_difference::{Lost, Right, Verdict};
 pub use results::DiffError;
 pub use scores::rank_tokens;
-pub use verdict::{Lost, Right, Verdict};

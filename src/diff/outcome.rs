@@ -13,8 +13,8 @@ use crate::tensor::{DType, Tensor};
 use super::expression::{ExpressionHead, Expressions, ReductionOperation};
 use super::graph::ArithmeticHabits;
 use super::graph::Graph;
+use super::result_difference::{Verdict, differences, float, integers, nans_of_other_bits, sets, ties, tokens, width};
 use super::results::{DiffError, same_results};
-use super::verdict::{Verdict, differences, float, integers, nans_of_other_bits, sets, ties, tokens, width};
 
 /// Why two programs have no results to compare.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::file::read_text;
 use crate::report::{File, Row, Table, is_derived, is_standing, is_suite_report, parse};
 
-use row_change::Cell;
+use row_change::ReportCell;
 
 /// The change of one row of a report against the baseline: the same row of the committed report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -217,7 +217,7 @@ fn rows(file: &str, old: &Table, fresh: &Table, about: &dyn Fn(&Row) -> bool) ->
                 let cells = changed.iter().map(|column| {
                     // A point's value is of the metric that its row names.
                     let figure = fresh.get("metric").filter(|_| *column == "value").unwrap_or(*column);
-                    Cell { column: figure, old: cell(old, column), fresh: cell(fresh, column) }
+                    ReportCell { column: figure, old: cell(old, column), fresh: cell(fresh, column) }
                 });
                 let change = row_change::change(&cells.collect::<Vec<_>>());
                 let what = changed.iter().map(|c| format!("{c}: {} -> {}", cell(old, c), cell(fresh, c)));

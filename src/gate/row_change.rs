@@ -19,7 +19,7 @@ enum Step {
 }
 
 /// A cell that changed.
-pub(super) struct Cell<'a> {
+pub(super) struct ReportCell<'a> {
     /// The column, or the metric that the column holds.
     pub column: &'a str,
     pub old: &'a str,
@@ -27,8 +27,8 @@ pub(super) struct Cell<'a> {
 }
 
 /// The direction of a row whose cells changed so.
-pub(super) fn change(cells: &[Cell]) -> Change {
-    let steps: Vec<(Direction, Step)> = cells.iter().map(Cell::step).collect();
+pub(super) fn change(cells: &[ReportCell]) -> Change {
+    let steps: Vec<(Direction, Step)> = cells.iter().map(ReportCell::step).collect();
     let any = |step: Step| steps.iter().any(|(_, other)| *other == step);
     let any_verdict = |step: Step| steps.contains(&(Direction::Verdict, step));
     match (any(Step::Better), any(Step::Worse)) {
@@ -40,7 +40,7 @@ pub(super) fn change(cells: &[Cell]) -> Change {
     }
 }
 
-impl Cell<'_> {
+impl ReportCell<'_> {
     fn step(&self) -> (Direction, Step) {
         let direction = direction_of(self.column);
         let step = match direction {
@@ -99,7 +99,8 @@ mod tests {
     use super::*;
 
     fn of(cells: &[(&str, &str, &str)]) -> Change {
-        let cells: Vec<Cell> = cells.iter().map(|(column, old, fresh)| Cell { column, old, fresh }).collect();
+        let cells: Vec<ReportCell> =
+            cells.iter().map(|(column, old, fresh)| ReportCell { column, old, fresh }).collect();
         change(&cells)
     }
 

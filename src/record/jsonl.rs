@@ -81,7 +81,7 @@ struct Version {
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Head<H> {
+struct JsonlHead<H> {
     version: u32,
     /// As [`Build::version`] and [`Build::sources`].
     ulpgate: String,
@@ -101,7 +101,7 @@ struct Head<H> {
 /// A line after the first.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Line {
+enum JsonlLine {
     Case(Record),
     Series(SeriesRecord),
     Check(String),
@@ -173,7 +173,7 @@ fn files_in(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
 
 fn text_of(suite: &SuiteRecord) -> serde_json::Result<String> {
     let Origin { build, asked, wanted } = &suite.origin;
-    let head = Head {
+    let head = JsonlHead {
         version: VERSION,
         ulpgate: build.version.clone(),
         sources: build.sources.clone(),
@@ -218,7 +218,7 @@ fn read(path: &Path) -> Result<SuiteRecord, FileError> {
     if version != VERSION {
         return Err(FileError::Version { path: path.to_path_buf(), version, made_by });
     }
-    let head: Head<SuiteHeader> = serde_json::from_str(first).map_err(|e| damaged(1, e.to_string()))?;
+    let head: JsonlHead<SuiteHeader> = serde_json::from_str(first).map_err(|e| damaged(1, e.to_string()))?;
     let origin = Origin {
         build: Build { version: head.ulpgate, sources: head.sources },
         asked: Asked { filter: head.filter, slow: head.slow },
@@ -231,9 +231,9 @@ fn read(path: &Path) -> Result<SuiteRecord, FileError> {
             return Err(damaged(at + 1, "it stands behind the last line, which is the check".to_string()));
         }
         match serde_json::from_str(line).map_err(|e| damaged(at + 1, e.to_string()))? {
-            Line::Case(record) => suite.cases.push(record),
-            Line::Series(record) => suite.series.push(record),
-            Line::Check(check) => checked = Some((at + 1, check)),
+            JsonlLine::Case(record) => suite.cases.push(record),
+            JsonlLine::Series(record) => suite.series.push(record),
+            JsonlLine::Check(check) => checked = Some((at + 1, check)),
         }
         if checked.is_none() {
             whole += line.len();

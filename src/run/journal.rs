@@ -52,7 +52,7 @@ pub enum JournalError {
 /// The first line: the run that the records belong to.
 #[derive(Debug, Serialize, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
-struct Header {
+struct JournalHeader {
     version: u32,
     /// The build that evaluates: results of two are not mixed.
     build: Build,
@@ -125,7 +125,7 @@ impl Journal {
     ) -> Result<(Journal, Found), JournalError> {
         let path = Journal::path_in(folder.path());
         let write = |source| JournalError::Write { path: path.clone(), source };
-        let header = Header {
+        let header = JournalHeader {
             version: VERSION,
             build: Build::current(),
             suites: suites.iter().map(|s| (s.name.clone(), s.fingerprints.clone())).collect(),
@@ -180,11 +180,11 @@ impl Journal {
 }
 
 /// The reason why a journal is not of the run that would go on with it; `None` if it is.
-fn other_run(line: &str, header: &Header) -> serde_json::Result<Option<String>> {
+fn other_run(line: &str, header: &JournalHeader) -> serde_json::Result<Option<String>> {
     if serde_json::from_str::<JournalVersion>(line)?.version != header.version {
         return Ok(Some("another version of ulpgate wrote it".to_string()));
     }
-    let Header { build, suites, .. } = serde_json::from_str(line)?;
+    let JournalHeader { build, suites, .. } = serde_json::from_str(line)?;
     Ok(if build != header.build {
         Some(format!("it is of {build}, and this is {}", header.build))
     } else if suites != header.suites {
@@ -194,7 +194,7 @@ fn other_run(line: &str, header: &Header) -> serde_json::Result<Option<String>> 
     })
 }
 
-fn read(path: &Path, header: &Header) -> Result<Found, JournalError> {
+fn read(path: &Path, header: &JournalHeader) -> Result<Found, JournalError> {
     // Bytes and not text: a killed run may have stopped inside a character.
     let bytes = match read_whole(path) {
         Ok(bytes) => bytes,

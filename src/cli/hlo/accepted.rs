@@ -36,7 +36,7 @@ struct AcceptedLine {
 }
 
 /// The comparison of a pair with its accepted lines.
-pub struct Compared {
+pub struct ComparedPair {
     /// Lines that were not accepted.
     pub new: Vec<String>,
     /// Accepted lines that were not printed.
@@ -102,10 +102,10 @@ impl Accepted {
     }
 
     /// Compares the printed lines of a pair with its accepted ones.
-    pub fn compare(&mut self, pair: &str, printed: &str) -> Compared {
+    pub fn compare(&mut self, pair: &str, printed: &str) -> ComparedPair {
         let printed: Vec<String> = printed.lines().map(|line| line.trim().to_string()).collect();
         let mut open = self.accepted_of(pair);
-        let mut compared = Compared { new: Vec::new(), gone: Vec::new(), accepted: 0 };
+        let mut compared = ComparedPair { new: Vec::new(), gone: Vec::new(), accepted: 0 };
         for line in &printed {
             match take_alike(&mut open, line) {
                 Some(_) => compared.accepted += 1,

@@ -81,12 +81,12 @@ pub struct HloWhyArguments {
 const TRIALS: usize = 12;
 
 /// The program with the places of its values in the source.
-struct NamedResult<'a> {
+struct ToldResult<'a> {
     program: &'a Program,
     sources: Sources<'a>,
 }
 
-impl NamedResult<'_> {
+impl ToldResult<'_> {
     fn name(&self, (computation, id): Operation) -> &str {
         &self.program.computations[computation].instructions[id].name
     }
@@ -155,7 +155,7 @@ pub fn run(arguments: &HloWhyArguments, out: &mut dyn Write) -> Result<Exit, Fai
     let true_scores = output(truth, &arguments.scores).map_err(|why| fail(&why))?;
     let program = subject::compile(&import.program, &arguments.mode);
     let setting = Setting { program: &program, mode: &arguments.mode, scores };
-    let named = NamedResult { program: &program, sources: Sources::new(&module) };
+    let named = ToldResult { program: &program, sources: Sources::new(&module) };
     let windows = windows(arguments, &import)?;
     let kept: Vec<Vec<Operation>> = arguments.keep.iter().map(|words| named.matching(words)).collect();
     if let Some(at) = kept.iter().position(Vec::is_empty) {
@@ -221,7 +221,7 @@ pub fn run(arguments: &HloWhyArguments, out: &mut dyn Write) -> Result<Exit, Fai
 
 fn write_explained(
     (row, explanation, undone): &(usize, Explanation, Undone),
-    named: &NamedResult,
+    named: &ToldResult,
     top: usize,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
@@ -269,7 +269,7 @@ fn write_explained(
 }
 
 /// The line of HLO that is to be written otherwise.
-fn change(named: &NamedResult, operation: Operation) -> String {
+fn change(named: &ToldResult, operation: Operation) -> String {
     let instruction = &named.program.computations[operation.0].instructions[operation.1];
     let wide = match instruction.shape.dtype() {
         Some(DType::F32) if matches!(instruction.op, Op::Dot { .. }) => "at precision highest".to_string(),
@@ -285,7 +285,7 @@ fn trip(path: &[(usize, Option<usize>)]) -> String {
     if trips.is_empty() { "-".to_string() } else { trips.join(".") }
 }
 
-fn as_json((row, explanation, undone): &(usize, Explanation, Undone), named: &NamedResult) -> serde_json::Value {
+fn as_json((row, explanation, undone): &(usize, Explanation, Undone), named: &ToldResult) -> serde_json::Value {
     let names = |kept: &[Operation]| kept.iter().map(|o| named.name(*o).to_string()).collect::<Vec<_>>();
     let line = |line: &crate::why::Line| {
         let operation = (line.place.computation, line.place.instruction);

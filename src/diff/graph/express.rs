@@ -7,14 +7,14 @@ use crate::tensor::DType;
 
 use super::super::expression::NumberScale;
 use super::super::expression::{Edge, ExpressionHead, ExpressionId, ReductionOperation};
-use super::builder::GraphBuilder;
+use super::addition_order::AdditionOrder;
 use super::constant_fold::splat;
-use super::form::RoundingForm;
+use super::graph_builder::GraphBuilder;
+use super::graph_value::Value;
 use super::regions::carries;
 use super::roles::ValueRole;
-use super::selection::TopKSelection;
-use super::sum_order::AdditionOrder;
-use super::value::Value;
+use super::rounding_form::RoundingForm;
+use super::topk_selection::TopKSelection;
 
 impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// The expressions of an instruction's arrays; adds what only they tell.

@@ -5,8 +5,8 @@ use crate::ir::{Binary, Class, Instruction, Op, Unary};
 use crate::tensor::DType;
 
 use super::super::expression::{ExpressionHead, ExpressionId};
-use super::builder::GraphBuilder;
-use super::value::Value;
+use super::graph_builder::GraphBuilder;
+use super::graph_value::Value;
 
 impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// A remainder, choice, join or the like of integers, or a join of predicates, as what it is made of, wherever its

@@ -3,9 +3,9 @@
 use crate::ir::Instruction;
 
 use super::super::expression::{ExpressionId, NumberScale};
-use super::builder::GraphBuilder;
-use super::form::RoundingForm;
-use super::value::Value;
+use super::graph_builder::GraphBuilder;
+use super::graph_value::Value;
+use super::rounding_form::RoundingForm;
 
 impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// The expression of a value that numbers scale and scale back: the value itself. The steps are recorded if they

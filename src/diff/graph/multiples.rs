@@ -4,10 +4,10 @@ use crate::ir::{Binary, Instruction, ValueId};
 
 use super::super::expression::{ExpressionHead, ExpressionId, Expressions};
 use super::super::expression::{NumberBits, NumberScale, is_nearly_one};
-use super::builder::GraphBuilder;
-use super::form::RoundingForm;
+use super::graph_builder::GraphBuilder;
+use super::graph_value::Value;
 use super::roles::ValueRole;
-use super::value::Value;
+use super::rounding_form::RoundingForm;
 
 impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// The normal form of an operation that compilers merge with its operands or take apart; `None` for any other.

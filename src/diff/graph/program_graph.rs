@@ -7,9 +7,9 @@ use crate::hlo::Import;
 use crate::ir::{Computation, Instruction, Op, ValueId};
 
 use super::super::expression::{ExpressionId, Expressions};
-use super::builder::{GraphBuilder, Settle};
+use super::graph_builder::{GraphBuilder, Settle};
+use super::graph_value::Value;
 use super::roles::ArithmeticHabits;
-use super::value::Value;
 
 /// A program with what each value of its entry computes.
 pub struct Graph<'a> {

@@ -4,9 +4,9 @@ use crate::ir::{Binary, Instruction, ValueId};
 
 use super::super::expression::{ExpressionHead, ExpressionId, Expressions};
 use super::super::expression::{NumberScale, is_nearly_one};
-use super::builder::GraphBuilder;
-use super::form::{Divisor, RoundingForm};
-use super::value::Value;
+use super::graph_builder::GraphBuilder;
+use super::graph_value::Value;
+use super::rounding_form::{Divisor, RoundingForm};
 
 /// A value as a number times a numerator by a denominator.
 struct ScaledQuotient {

@@ -4,11 +4,11 @@ use crate::analysis::{Precision, Reducer};
 use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId, Window, WindowDim};
 
 use super::super::expression::{ExpressionHead, ExpressionId, ReductionOperation};
-use super::builder::GraphBuilder;
-use super::form::RoundingForm;
+use super::graph_builder::GraphBuilder;
+use super::graph_value::Value;
 use super::roles::{self, ValueRole};
-use super::selection::TopKSelection;
-use super::value::Value;
+use super::rounding_form::RoundingForm;
+use super::topk_selection::TopKSelection;
 
 impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// A reduction of `at_once` elements, joined with the one before it if that only took a part.

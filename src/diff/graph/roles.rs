@@ -5,7 +5,7 @@ use crate::ir::{self, Binary, Class, Computation, Instruction, Op, Program, Unar
 use crate::machine::{self, Chip, DotSite};
 use crate::num::BF16;
 
-use super::form::RoundingForm;
+use super::rounding_form::RoundingForm;
 
 /// Properties of the machine's arithmetic that the text of a program leaves open.
 #[derive(Clone, Copy, Default)]

@@ -2,9 +2,9 @@
 
 use crate::ir::{Binary, Instruction, Op};
 
-use super::builder::GraphBuilder;
+use super::graph_builder::GraphBuilder;
+use super::graph_value::Value;
 use super::roles::ValueRole;
-use super::value::Value;
 
 impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// Whether numbers were negated before an operation, and not after it, where that may give zero another sign: of a sum,

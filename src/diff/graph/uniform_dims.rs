@@ -4,9 +4,9 @@ use crate::ir::{Binary, Class, Instruction, Op};
 
 use super::super::expression::{ExpressionHead, ExpressionId};
 use super::super::expression::{NumberBits, NumberScale};
-use super::builder::GraphBuilder;
-use super::form::RoundingForm;
-use super::value::Value;
+use super::graph_builder::GraphBuilder;
+use super::graph_value::Value;
+use super::rounding_form::RoundingForm;
 
 impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// Along which dims all elements are the same.

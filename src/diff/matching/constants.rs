@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::ir::{Op, ValueId};
 
 use super::super::expression::{ExpressionId, NumberBits};
-use super::pair::Pair;
+use super::program_pair::Pair;
 
 /// A constant that is stored in fewer or more bits in AFTER.
 pub struct StoredConstant {

@@ -8,7 +8,7 @@ use super::super::change::ChangeKind;
 use super::super::expression::{ExpressionHead, ExpressionId, Expressions};
 use super::super::graph::Graph;
 use super::loop_operations::{differences, is_leaf, makes_bits};
-use super::pair::Pair;
+use super::program_pair::Pair;
 
 /// One difference of two paired values, as deep down as the two can be told apart.
 pub struct PairDisagreement {

@@ -6,7 +6,7 @@ use crate::ir::ValueId;
 
 use super::super::expression::ExpressionId;
 use super::super::graph::{Graph, RoundingForm};
-use super::pair::Pair;
+use super::program_pair::Pair;
 
 /// Steps that undo each other and that only one program takes, or that are others.
 pub struct ScaledBack<'a> {

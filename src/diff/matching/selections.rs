@@ -6,7 +6,7 @@ use crate::ir::ValueId;
 
 use super::super::expression::{ExpressionHead, ExpressionId};
 use super::super::graph::{TopKSelection, Value};
-use super::pair::Pair;
+use super::program_pair::Pair;
 
 /// A top-k that selects otherwise in AFTER.
 pub struct SelectionChange {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::change::{Change, Difference};
 use super::super::outcome::{Maximum, Outcome};
-use super::super::verdict::{Lost, Right, Verdict};
+use super::super::result_difference::{Lost, Right, Verdict};
 
 impl Difference {
     /// `changes`, `unmatched` and `not_understood`, and `results` where both programs were run.

@@ -13,7 +13,6 @@ fn error(text: &str) -> String {
 
 /// The errors of whole texts.
 #[test]
-#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn errors_of_modules() {
     let cases = [
         ("", "line 1, column 1: expected \"HloModule\" and the module's name, found the end of the text"),

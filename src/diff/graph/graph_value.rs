@@ -4,10 +4,10 @@ use crate::analysis::Precision;
 
 use super::super::expression::ExpressionId;
 use super::super::expression::NumberScale;
-use super::form::RoundingForm;
+use super::addition_order::{AdditionOrder, MatmulPlan};
 use super::roles::{TpuUnit, ValueRole};
-use super::selection::TopKSelection;
-use super::sum_order::{AdditionOrder, MatmulPlan};
+use super::rounding_form::RoundingForm;
+use super::topk_selection::TopKSelection;
 
 /// A value.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Value {
     pub expressions: Vec<ExpressionId>,
     /// The same without their signs: values are the same but for a negation, which rounds nothing.
     pub unsigned: Vec<ExpressionId>,
-    /// [`GraphBuilder::negated_before`](super::builder::Builder::negated_before).
+    /// [`GraphBuilder::negated_before`](super::graph_builder::Builder::negated_before).
     pub negated_before: Option<bool>,
     /// Of an integer or predicate: what it is made of, sorted.
     pub sources: Vec<ExpressionId>,

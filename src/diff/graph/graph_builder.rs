@@ -11,11 +11,11 @@ use crate::xla_cpu::{Contractions, find_contractions, find_inner_products, find_
 
 use super::super::expression::NumberScale;
 use super::super::expression::{ExpressionHead, ExpressionId, Expressions};
+use super::addition_order::{AdditionOrder, MatmulPlan};
 use super::constant_fold;
-use super::form::RoundingForm;
+use super::graph_value::Value;
 use super::roles::{self, ArithmeticHabits, ValueRole};
-use super::sum_order::{AdditionOrder, MatmulPlan};
-use super::value::Value;
+use super::rounding_form::RoundingForm;
 
 /// Replaces the expression of a value before its users are read: the expression to take instead, if any.
 pub type Settle<'s> = dyn FnMut(ValueId, &Value, &Expressions) -> Option<ExpressionId> + 's;
