@@ -17,6 +17,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
             "complex_function",
             "complex_more",
             "complex_row",
+            "complex_truth",
             "control",
             "custom_call",
             "device",
