@@ -4,10 +4,10 @@
     python -m venv venv && venv/bin/pip install "jax[tpu]" numpy
     venv/bin/python scripts/dot_units.py > src/numerics/machine/dot_units.csv
 
-For each chip and types a dot [b,m,k] x [b,k,n] of each shape below is compiled, at precision default and, where an operand
-is f32, at highest as well. A file that still holds a convolution or a dot has it on the matrix unit (`matrix`); otherwise
+For each chip and types a dot [b,m,k] x [b,k,n] of each shape below is compiled, of some without m or without n as a dim, at
+precision default and, where an operand is f32, at highest as well. A file that still holds a convolution or a dot has it on the matrix unit (`matrix`); otherwise
 products and sum stand there as multiply and reduce, on the vector unit (`vector`). One line for each chip, types and class:
-its unit and the shapes that were compiled, as bxmxkxn. Shapes of one class on two units are an error: then the classes are
+its unit and the shapes that were compiled, as bxmxkxn, with - for a dim that is not there. Shapes of one class on two units are an error: then the classes are
 too coarse, and nothing is written of them.
 """
 
@@ -20,14 +20,21 @@ import jax
 import jax.numpy as jnp
 import ml_dtypes
 
-# Shapes by class: (b, m, k, n). A class is what m, n and k say of 1; more than one dim of an operand counts as their product.
+# Shapes by class: (b, m, k, n), with None for m or n where an operand has no free dim. A class is what m, n and k say of 1, more
+# than one dim of an operand counted as their product. Of a vector and a matrix two things matter beside it, each on some chips:
+# - no-free-dim: the vector has batch and contracting dims alone and no dim is 1; k and n are 64 or more;
+# - wide-batch: a batch dim fills 128 lanes to a larger part than k and n do (129 of two times 128 are about half).
 SHAPES = {
     "one-product": [(1, 1, 1, 1), (1, 1, 1, 4), (1, 2, 1, 2), (1, 64, 1, 64), (4, 16, 1, 16)],
     "vector-vector": [(1, 1, 2, 1), (1, 1, 128, 1), (1, 1, 4096, 1), (4, 1, 64, 1), (32, 1, 128, 1)],
-    "vector-matrix": [(1, 1, 2, 2), (1, 1, 128, 128), (1, 1, 4096, 256), (4, 1, 64, 16)],
-    "matrix-vector": [(1, 2, 2, 1), (1, 128, 128, 1), (1, 512, 512, 1), (1, 8, 4096, 1), (4, 16, 64, 1)],
+    "vector-matrix": [(1, 1, 2, 2), (1, 1, 128, 128), (1, 1, 4096, 256), (4, 1, 64, 16), (4, None, 64, 63),
+                      (4, None, 63, 64)],
+    "matrix-vector": [(1, 2, 2, 1), (1, 128, 128, 1), (1, 512, 512, 1), (1, 8, 4096, 1), (4, 16, 64, 1), (4, 63, 64, None)],
+    "no-free-dim": [(4, None, 64, 64), (3, 64, 128, None)],
+    "wide-batch": [(128, 1, 64, 127)],
+    "wide-batch-no-free-dim": [(65, None, 64, 64)],
     "matrix-matrix": [(1, 2, 2, 2), (1, 8, 128, 8), (2, 2, 2, 2), (4, 8, 64, 8)],
-}
+}  # fmt: skip
 
 FLOATS = {
     "f32": jnp.float32,
@@ -61,12 +68,14 @@ def unit(topology, types, precision, shape):
     batched = int(batch > 1)
     result = jnp.int32 if types[0] in INTEGERS else jnp.float32
     dtypes = [(FLOATS | INTEGERS)[name] for name in types]
-    dims = [(batch,) * batched + sides for sides in ((m, k), (k, n))]
+    sides = [(m, k), (k,)] if n is None else [(k,), (k, n)] if m is None else [(m, k), (k, n)]
+    dims = [(batch,) * batched + side for side in sides]
+    contracting = [len(dims[0]) - 1, batched]
     arguments = [jax.ShapeDtypeStruct(d, dtype) for d, dtype in zip(dims, dtypes)]
     batches = (tuple(range(batched)),) * 2
 
     def dot(x, y):
-        numbers = (((1 + batched,), (batched,)), batches)
+        numbers = (tuple((dim,) for dim in contracting), batches)
         return jax.lax.dot_general(x, y, numbers, precision=precision, preferred_element_type=result)
 
     text = lowering.lower_for_topology(dot, topology, *arguments).compile().as_text()
@@ -85,7 +94,7 @@ def main():
                 found = {(shape, precision): unit(topology, types, precision, shape) for shape in shapes for precision in asked}
                 if len(set(found.values())) != 1:
                     sys.exit(f"{chip}: dots {name} of {types} are on two units: {found}")
-                compiled = " ".join("x".join(map(str, shape)) for shape in shapes)
+                compiled = " ".join("x".join("-" if size is None else str(size) for size in shape) for shape in shapes)
                 out.writerow([chip, *types, name, next(iter(found.values())), compiled])
                 sys.stdout.flush()
 

@@ -2,6 +2,7 @@
 //! the last.
 
 use ulpgate::ir::Program;
+use ulpgate::program::ProgramSpec;
 use ulpgate::subject;
 use ulpgate::tensor::{DType, Data, Tensor};
 
@@ -134,6 +135,91 @@ fn the_first_or_last_of_equal_elements_takes_a_windows_update() {
                  ROOT r = {dtype}[6] select-and-scatter(x, s, z), window={{size=3 stride=3}}, select=select, scatter=add\n}}\n"
             );
             gives(&text, &[tensor(dtype, &[1, 4, 4, 6, 2, 6]), tensor(dtype, &[7, 5])], &[&expected]);
+        }
+    }
+}
+
+/// The values and the places that `approx_max_k` takes of a row.
+fn approximate_top(dtype: DType, mode: &str, row: &[i64], k: usize) -> [Vec<f64>; 2] {
+    let spec: ProgramSpec = format!("approx_max_k[k={k},dtype={dtype}]").parse().unwrap();
+    let x = tensor(dtype, row);
+    let x = Tensor::new(&[1, row.len()], x.data().clone());
+    let results = subject::evaluate(&spec.build(row.len(), 1).unwrap(), &mode.parse().unwrap(), &[x]).unwrap();
+    [0, 1].map(|result| results[result].data().to_f64s())
+}
+
+/// In rows that need no bins the best elements are taken in order, equal ones by the lower place; for k = 1 the last of equal ones is
+/// (FACTS 5.1, 5.2). `ApproxTopK` takes no integers.
+#[test]
+fn approximate_top_k_takes_equal_elements_in_their_order() {
+    // Forty elements, more than an insertion sort is for: 9 at each fourth place from 1 on, 8 at each fourth from 2 on.
+    let row: Vec<i64> = (0..40).map(|at| [3, 9, 8, 1][at % 4]).collect();
+    let nines: Vec<f64> = (0..10).map(|at| f64::from(4 * at + 1)).collect();
+    let eights: Vec<f64> = (0..10).map(|at| f64::from(4 * at + 2)).collect();
+    for dtype in [DType::F32, DType::BF16] {
+        for mode in [
+            "cpu/f32/as-compiled",
+            "v5e/default/as-compiled",
+            "tpu7x/default/as-compiled",
+            "xla-cpu/default/as-compiled",
+        ] {
+            for k in [2, 3, 10, 13] {
+                let [values, places] = approximate_top(dtype, mode, &row, k);
+                assert_eq!(values[..k.min(10)], [9.0; 10][..k.min(10)], "{mode}, {dtype}, k = {k}");
+                assert_eq!(places[..k.min(10)], nines[..k.min(10)], "{mode}, {dtype}, k = {k}");
+                assert_eq!(places[k.min(10)..], eights[..k.saturating_sub(10)], "{mode}, {dtype}, k = {k}");
+            }
+            assert_eq!(approximate_top(dtype, mode, &row, 1), [vec![9.0], vec![37.0]], "{mode}, {dtype}");
+        }
+    }
+}
+
+/// On a TPU the last of equal elements is a bin's (FACTS 5.3): of bins of two chunks and more no winner is in an even chunk.
+#[test]
+fn the_last_of_equal_elements_is_its_bins() {
+    for mode in ["v5e/default/as-compiled", "v6e/default/as-compiled"] {
+        let [values, places] = approximate_top(DType::F32, mode, &[5; 8192], 8);
+        assert_eq!(values, [5.0; 8]);
+        assert!(places.iter().all(|place| (*place as usize / 128) % 2 == 1), "{mode}: {places:?}");
+    }
+}
+
+/// A nucleus of numbers of any type: sorted downward, equal ones by the lower place, and kept while the mass before one is below the
+/// threshold. 9, 9, 9, 5, 4, 1, 1 have 0, 9, 18, 27, 32, 36, 37 before them.
+#[test]
+fn a_nucleus_takes_equal_elements_in_their_order_up_to_the_threshold() {
+    for dtype in TYPES {
+        let x = tensor(dtype, &[4, 9, 1, 9, 1, 9, 5]);
+        for (threshold, kept) in [(18, 2), (19, 3), (27, 3), (9, 1), (1, 1), (36, 5), (37, 6)] {
+            let text = format!(
+                "HloModule m\nmore {{\n v = {dtype}[] parameter(0)\n w = {dtype}[] parameter(1)\n i = s32[] parameter(2)\n \
+                 j = s32[] parameter(3)\n ROOT c = pred[] compare(v, w), direction=GT\n}}\n\
+                 sum {{\n v = {dtype}[] parameter(0)\n w = {dtype}[] parameter(1)\n ROOT s = {dtype}[] add(v, w)\n}}\n\
+                 ENTRY e {{\n x = {dtype}[7] parameter(0)\n n = s32[7] iota(), iota_dimension=0\n \
+                 s = ({dtype}[7], s32[7]) sort(x, n), dimensions={{0}}, is_stable=true, to_apply=more\n \
+                 p = {dtype}[7] get-tuple-element(s), index=0\n tokens = s32[7] get-tuple-element(s), index=1\n \
+                 z = {dtype}[] constant(0)\n mass = {dtype}[7] reduce-window(p, z), window={{size=7 pad=6_0}}, to_apply=sum\n \
+                 before = {dtype}[7] subtract(mass, p)\n t = {dtype}[] constant({threshold})\n \
+                 ts = {dtype}[7] broadcast(t), dimensions={{}}\n keep = pred[7] compare(before, ts), direction=LT\n \
+                 kept = s32[7] convert(keep)\n ROOT r = (s32[7], s32[7]) tuple(tokens, kept)\n}}\n"
+            );
+            let flags: Vec<f64> = (0..7).map(|at| f64::from(u8::from(at < kept))).collect();
+            gives(&text, std::slice::from_ref(&x), &[&[1.0, 3.0, 5.0, 6.0, 0.0, 2.0, 4.0], &flags]);
+        }
+    }
+}
+
+/// The built-in sampler: of four equal logits each has a quarter of the mass, and the third has half of it before it.
+#[test]
+fn the_nucleus_of_equal_logits_ends_at_the_threshold() {
+    for (p, kept) in [("0.5", [1.0, 1.0, 0.0, 0.0]), ("0.75", [1.0, 1.0, 1.0, 0.0]), ("0.25", [1.0, 0.0, 0.0, 0.0])] {
+        let program = format!("top_p[dtype=f32,p={p}]").parse::<ProgramSpec>().unwrap().build(4, 1).unwrap();
+        let x = Tensor::new(&[1, 4], Data::F32(vec![2.0; 4]));
+        for mode in MODES {
+            let [machine, truth] = both(mode, &program, std::slice::from_ref(&x));
+            for results in [machine, truth] {
+                assert_eq!(results, [vec![0.0, 1.0, 2.0, 3.0], kept.to_vec()], "{mode}, p = {p}");
+            }
         }
     }
 }

@@ -34,7 +34,7 @@ struct Key {
     shape: Shape,
     /// Fusion and cut of K, under [`Equality::Compiled`].
     compiled: (Option<Fusion>, Option<usize>),
-    /// What a constant of equal bits stands for over the real numbers, where that is not its own number.
+    /// The meaning of a constant over the real numbers, where that is not its own number.
     meaning: Option<LibraryFunction>,
     /// Requests that may decide its bits, and that nothing here follows.
     settings: Option<Arc<[Setting]>>,

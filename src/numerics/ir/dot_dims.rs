@@ -47,6 +47,19 @@ pub struct DotPlan {
     pub rhs_transpose: Option<Permutation>,
     /// Whether `rhs` lies in the order batch, free, contracting: each sum's elements side by side.
     pub rhs_in_rows: bool,
+    /// The extents by dims, as far as the choice of a unit depends on them.
+    pub extents: DotExtents,
+}
+
+/// The extents of a dot's dims, of which [`DotPlan`] has the products.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DotExtents {
+    /// Those of the batch dims.
+    pub batch: Vec<usize>,
+    /// Those of the contracting dims.
+    pub contracting: Vec<usize>,
+    /// Those of the left and of the right operand's free dims, ascending by dim.
+    pub free: [Vec<usize>; 2],
 }
 
 /// A permutation of an operand's dims.
@@ -55,21 +68,27 @@ pub type Permutation = Vec<usize>;
 impl DotPlan {
     /// The plan for operands of dims `lhs` and `rhs`, which must have passed [`super::infer`].
     pub fn new(dims: &DotDims, lhs: &[usize], rhs: &[usize]) -> DotPlan {
-        let size = |shape: &[usize], which: &[usize]| which.iter().map(|d| shape[*d]).product();
+        let extents = |shape: &[usize], which: &[usize]| which.iter().map(|d| shape[*d]).collect::<Vec<_>>();
         let lhs_free = DotDims::free(lhs.len(), &dims.lhs_contracting, &dims.lhs_batch);
         let rhs_free = DotDims::free(rhs.len(), &dims.rhs_contracting, &dims.rhs_batch);
         let lhs_order = [&dims.lhs_batch[..], &lhs_free, &dims.lhs_contracting].concat();
         let rhs_order = [&dims.rhs_batch[..], &dims.rhs_contracting, &rhs_free].concat();
         let rhs_rows = [&dims.rhs_batch[..], &rhs_free, &dims.rhs_contracting].concat();
+        let extents = DotExtents {
+            batch: extents(lhs, &dims.lhs_batch),
+            contracting: extents(lhs, &dims.lhs_contracting),
+            free: [extents(lhs, &lhs_free), extents(rhs, &rhs_free)],
+        };
         let unless_sorted = |order: Vec<usize>| if order.is_sorted() { None } else { Some(order) };
         DotPlan {
-            batch: size(lhs, &dims.lhs_batch),
-            m: size(lhs, &lhs_free),
-            k: dims.products(lhs),
-            n: size(rhs, &rhs_free),
+            batch: extents.batch.iter().product(),
+            m: extents.free[0].iter().product(),
+            k: extents.contracting.iter().product(),
+            n: extents.free[1].iter().product(),
             lhs_transpose: unless_sorted(lhs_order),
             rhs_transpose: unless_sorted(rhs_order),
             rhs_in_rows: rhs_rows.is_sorted(),
+            extents,
         }
     }
 }

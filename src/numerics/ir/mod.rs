@@ -24,7 +24,7 @@ mod window;
 
 pub use builder::Builder;
 pub use collective_plan::{CollectivePlan, Phase, Ring, Steps};
-pub use dot_dims::{DotDims, DotPlan};
+pub use dot_dims::{DotDims, DotExtents, DotPlan};
 pub use index_dims::{GatherDims, ScatterDims};
 pub use infer::{ShapeError, infer};
 pub use library_function::{Convolution, Decomposition, Fft, FftKind, LibraryFunction, TriangularSystem, Turns};

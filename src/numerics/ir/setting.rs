@@ -80,10 +80,17 @@ impl Display for ResultAccuracy {
             ResultAccuracy::Highest => write!(f, "{{mode=highest}}"),
             ResultAccuracy::Tolerance { atol, rtol, ulps } => {
                 let [atol, rtol] = [atol, rtol].map(|bits| f64::from_bits(*bits));
+                let [atol, rtol] = [atol, rtol].map(shortest);
                 write!(f, "{{tolerance={{atol={atol}, rtol={rtol}, ulps={ulps}}}}}")
             }
         }
     }
+}
+
+/// The shorter of a number's digits without and with an exponent: `0.5`, `1e-30`.
+fn shortest(number: f64) -> String {
+    let (plain, scientific) = (format!("{number}"), format!("{number:e}"));
+    if scientific.len() < plain.len() { scientific } else { plain }
 }
 
 impl Display for CollectiveAlgorithm {
@@ -132,7 +139,18 @@ fn fnv(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Setting;
+    use super::{ResultAccuracy, Setting};
+
+    /// Tolerances are read as a file has them, and no line has thirty zeros.
+    #[test]
+    fn a_tolerance_is_printed_in_its_shortest_form() {
+        let printed = |atol: f64, rtol: f64| {
+            ResultAccuracy::Tolerance { atol: atol.to_bits(), rtol: rtol.to_bits(), ulps: 2 }.to_string()
+        };
+        assert_eq!(printed(0.0, 1e-30), "{tolerance={atol=0, rtol=1e-30, ulps=2}}");
+        assert_eq!(printed(0.5, 2.5e-300), "{tolerance={atol=0.5, rtol=2.5e-300, ulps=2}}");
+        assert_eq!(printed(0.0625, 1e300), "{tolerance={atol=0.0625, rtol=1e300, ulps=2}}");
+    }
 
     #[test]
     fn a_long_value_is_one_short_line_and_still_its_own() {

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::ir::{Computation, DotPlan, Instruction, Op, Precision, Shape, Tiling};
+use crate::ir::{Computation, DotExtents, DotPlan, Instruction, Op, Precision, Shape, Tiling};
 use crate::tensor::DType;
 
 use super::chip::Chip;
@@ -24,6 +24,8 @@ pub struct DotSite<'a> {
     pub dtypes: [Option<DType>; 2],
     /// m, k and n.
     pub sizes: [usize; 3],
+    /// The class of its shapes.
+    pub class: DotClass,
     /// Whether a TPU's compiler has left it a dot ([`Instruction::on_matrix_unit`]).
     pub on_matrix_unit: bool,
     /// The plan of a compiled file.
@@ -31,19 +33,23 @@ pub struct DotSite<'a> {
 }
 
 impl<'a> DotSite<'a> {
-    /// A dot of a program as written that asks for the default precision.
+    /// A dot of a program as written, without batch dims, that asks for the default precision.
     pub fn as_written(dtypes: [Option<DType>; 2], sizes: [usize; 3]) -> DotSite<'a> {
-        DotSite { precision: [Precision::Default; 2], dtypes, sizes, on_matrix_unit: false, tiling: None }
+        let [m, k, n] = sizes;
+        let extents = DotExtents { batch: Vec::new(), contracting: vec![k], free: [vec![m], vec![n]] };
+        let class = DotClass::of(&extents);
+        DotSite { precision: [Precision::Default; 2], dtypes, sizes, class, on_matrix_unit: false, tiling: None }
     }
 
-    /// That of an instruction with operands of these types; m, k and n are `sizes`. Of no dot the precision is the default.
-    pub fn of(instruction: &'a Instruction, dtypes: [Option<DType>; 2], sizes: [usize; 3]) -> DotSite<'a> {
+    /// That of an instruction with operands of these types. Of no dot the precision is the default.
+    pub fn of(instruction: &'a Instruction, dtypes: [Option<DType>; 2], plan: &DotPlan) -> DotSite<'a> {
         let precision = match instruction.op {
             Op::Dot { precision, .. } => precision,
             _ => [Precision::Default; 2],
         };
         let (on_matrix_unit, tiling) = (instruction.on_matrix_unit, instruction.tiling.as_deref());
-        DotSite { precision, dtypes, sizes, on_matrix_unit, tiling }
+        let (sizes, class) = ([plan.m, plan.k, plan.n], DotClass::of(&plan.extents));
+        DotSite { precision, dtypes, sizes, class, on_matrix_unit, tiling }
     }
 
     /// That of an instruction of this computation; `None` where it is no dot.
@@ -56,7 +62,7 @@ impl<'a> DotSite<'a> {
     pub fn between(instruction: &'a Instruction, [lhs, rhs]: [&Shape; 2]) -> Option<DotSite<'a>> {
         let Op::Dot { dims, .. } = &instruction.op else { return None };
         let plan = DotPlan::new(dims, lhs.dims(), rhs.dims());
-        Some(DotSite::of(instruction, [lhs.dtype(), rhs.dtype()], [plan.m, plan.k, plan.n]))
+        Some(DotSite::of(instruction, [lhs.dtype(), rhs.dtype()], &plan))
     }
 }
 
@@ -74,15 +80,65 @@ pub enum DotUnit {
 /// The table, as the script writes it.
 const TABLE: &str = include_str!("dot_units.csv");
 
-/// Classes of shapes by what m, n and k say of 1, as `scripts/dot_units.py` names them.
-fn class([m, k, n]: [usize; 3]) -> &'static str {
-    match (m, k, n) {
-        (_, 1, _) => "one-product",
-        (1, _, 1) => "vector-vector",
-        (1, ..) => "vector-matrix",
-        (.., 1) => "matrix-vector",
-        _ => "matrix-matrix",
+/// A class of shapes on which a TPU's choice of a unit depends, as `scripts/dot_units.py` names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DotClass(&'static str);
+
+/// The lanes of a TPU's vector unit (FACTS 3.1).
+const LANES: usize = 128;
+
+/// The least k and n of a vector without a free dim and a matrix that go to the matrix unit (FACTS 2.3).
+const LEAST_WITHOUT_FREE_DIM: usize = 64;
+
+impl DotClass {
+    /// That of a dot with dims of these extents: what m, n and k say of 1, and what batch dims do to a vector and a matrix.
+    pub fn of(dims: &DotExtents) -> DotClass {
+        let [m, n] = dims.free.each_ref().map(|free| free.iter().product::<usize>());
+        let k: usize = dims.contracting.iter().product();
+        let name = match (m, k, n) {
+            (_, 1, _) => "one-product",
+            (1, _, 1) => "vector-vector",
+            (1, ..) | (.., 1) => match (has_wide_batch(dims), has_vector_without_free_dim(dims)) {
+                (true, true) => "wide-batch-no-free-dim",
+                (true, false) => "wide-batch",
+                (false, true) => "no-free-dim",
+                (false, false) if m == 1 => "vector-matrix",
+                (false, false) => "matrix-vector",
+            },
+            _ => "matrix-matrix",
+        };
+        DotClass(name)
     }
+}
+
+/// Whether a batch dim fills lanes to a larger part than every other dim does.
+fn has_wide_batch(dims: &DotExtents) -> bool {
+    // The parts are compared as fractions over numbers of lanes, whole registers of them.
+    let widest = |extents: &mut dyn Iterator<Item = &usize>| {
+        let parts = extents.map(|extent| (*extent, extent.div_ceil(LANES).max(1)));
+        parts.max_by(|(x, in_x), (y, in_y)| (x * in_y).cmp(&(y * in_x)))
+    };
+    let others = widest(&mut dims.contracting.iter().chain(dims.free.iter().flatten()));
+    match (widest(&mut dims.batch.iter()), others) {
+        (Some((batch, in_batch)), Some((other, in_other))) => batch * in_other > other * in_batch,
+        _ => false,
+    }
+}
+
+/// Whether an operand has batch and contracting dims alone, the matrix beside it is large, and no dim is 1. Of several free dims
+/// the first one counts, of several contracting dims the largest.
+fn has_vector_without_free_dim(dims: &DotExtents) -> bool {
+    let mut all = dims.batch.iter().chain(&dims.contracting).chain(dims.free.iter().flatten());
+    let is_large = |extent: Option<&usize>| extent.is_some_and(|extent| *extent >= LEAST_WITHOUT_FREE_DIM);
+    let first_free = match &dims.free {
+        [lhs, rhs] if lhs.is_empty() => rhs.first(),
+        [lhs, rhs] if rhs.is_empty() => lhs.first(),
+        _ => None,
+    };
+    !dims.batch.is_empty()
+        && all.all(|extent| *extent > 1)
+        && is_large(first_free)
+        && is_large(dims.contracting.iter().max())
 }
 
 /// A kind of dots: chip, types of the operands and class of shapes.
@@ -99,13 +155,13 @@ static ROWS: LazyLock<HashMap<Kind, bool>> = LazyLock::new(|| {
 
 /// Whether a dot is on the vector unit of a chip, where no mode asks for another.
 pub fn is_on_vector_unit(chip: &Chip, dot: &DotSite) -> bool {
-    !dot.on_matrix_unit && compiler_says_vector(chip, dot.dtypes, dot.sizes)
+    !dot.on_matrix_unit && compiler_says_vector(chip, dot.dtypes, dot.class)
 }
 
 /// Whether the chip's compiler gives a dot to the vector unit. Of two types it does if it does so for a dot of one of them, as in
 /// the lines of the table that mix two; a chip or type without a line has no such dots.
-fn compiler_says_vector(chip: &Chip, dtypes: [Option<DType>; 2], sizes: [usize; 3]) -> bool {
-    let of_both = |dtype: DType| ROWS.get(&(chip.name, [dtype.name(); 2], class(sizes))).copied().unwrap_or(false);
+fn compiler_says_vector(chip: &Chip, dtypes: [Option<DType>; 2], class: DotClass) -> bool {
+    let of_both = |dtype: DType| ROWS.get(&(chip.name, [dtype.name(); 2], class.0)).copied().unwrap_or(false);
     dtypes.into_iter().flatten().any(of_both)
 }
 
@@ -193,18 +249,98 @@ mod tests {
         assert_eq!(unit("v5e/default/off+dsr=on", f32s, [4, 4, 4], false), DotUnit::Matrix(Passes::One));
     }
 
+    /// FACTS 2.3, [AOT]: figures of jax 0.10.2 and libtpu 0.0.42.1, written down by hand: batch dims, m, contracting dims, n.
+    #[test]
+    fn batch_dims_decide_the_unit_of_a_vector_and_a_matrix() {
+        type Dims = (&'static [usize], &'static [usize], &'static [usize], &'static [usize]);
+        let is_on_vector_unit = |mode: &str, (batch, m, k, n): Dims| {
+            let extents = DotExtents { batch: batch.to_vec(), contracting: k.to_vec(), free: [m.to_vec(), n.to_vec()] };
+            let product = |dims: &[usize]| dims.iter().product();
+            let dot = DotSite::as_written([Some(DType::F32); 2], [product(m), product(k), product(n)]);
+            let mode: Mode = mode.parse().unwrap();
+            mode.dot(&DotSite { class: DotClass::of(&extents), ..dot }) == DotUnit::Vector
+        };
+        for chip in ["v2", "v3", "v4", "v5e", "v5p", "v6e"] {
+            let mode = format!("{chip}/default/off");
+            let on_matrix_unit: [Dims; 8] = [
+                (&[4], &[], &[64], &[64]),
+                (&[4], &[64], &[128], &[]),
+                (&[1024], &[], &[64], &[64]),
+                (&[2, 2], &[], &[64], &[64]),
+                (&[4], &[], &[64], &[64, 2]),
+                (&[4], &[], &[2, 64], &[64]),
+                (&[4], &[], &[64, 2], &[128]),
+                (&[4], &[512, 2], &[128], &[]),
+            ];
+            let on_vector_unit: [Dims; 10] = [
+                (&[4], &[], &[63], &[64]),
+                (&[4], &[], &[64], &[63]),
+                (&[4], &[1], &[64], &[64]),
+                (&[1], &[], &[64], &[64]),
+                (&[2, 1, 3], &[], &[64], &[64]),
+                (&[4], &[], &[64], &[2, 512]),
+                (&[4], &[], &[64], &[64, 1]),
+                (&[4], &[], &[63, 63], &[128]),
+                (&[4], &[], &[64, 1], &[64]),
+                (&[], &[], &[1024], &[1024]),
+            ];
+            for dims in on_matrix_unit {
+                assert!(!is_on_vector_unit(&mode, dims), "{chip} {dims:?}");
+            }
+            for dims in on_vector_unit {
+                assert!(is_on_vector_unit(&mode, dims), "{chip} {dims:?}");
+            }
+        }
+        let on_matrix_unit: [Dims; 8] = [
+            (&[100], &[1], &[4], &[100]),
+            (&[129], &[1], &[4], &[100]),
+            (&[127], &[1], &[2], &[127]),
+            (&[129], &[1], &[2], &[127]),
+            (&[1024], &[], &[128], &[2]),
+            (&[64], &[], &[64], &[64]),
+            (&[2, 2, 64], &[], &[64], &[64]),
+            (&[2], &[1], &[2], &[2]),
+        ];
+        let on_vector_unit: [Dims; 8] = [
+            (&[101], &[1], &[4], &[100]),
+            (&[128], &[1], &[4], &[100]),
+            (&[1024], &[1], &[2], &[127]),
+            (&[256], &[], &[63], &[64]),
+            (&[65], &[], &[64], &[64]),
+            (&[2, 128], &[], &[64], &[64]),
+            (&[3], &[1], &[2], &[2]),
+            (&[128], &[64], &[64], &[]),
+        ];
+        for dims in on_matrix_unit {
+            assert!(!is_on_vector_unit("tpu7x/default/off", dims), "{dims:?}");
+        }
+        for dims in on_vector_unit {
+            assert!(is_on_vector_unit("tpu7x/default/off", dims), "{dims:?}");
+        }
+    }
+
     /// Every line is read, and the machine's choice for its shapes and types is the compiler's.
     #[test]
     fn the_machine_chooses_as_each_line_of_the_table_says() {
         let mut told = 0;
         for line in TABLE.lines().filter(|line| !line.starts_with(['#', 'c'])) {
-            let [chip, lhs, rhs, _, unit, shapes] = line.split(',').collect::<Vec<_>>()[..] else { panic!("{line}") };
+            let [chip, lhs, rhs, named, unit, shapes] = line.split(',').collect::<Vec<_>>()[..] else {
+                panic!("{line}")
+            };
             let mode: Mode = format!("{chip}/default/off").parse().unwrap();
             let dtypes = [lhs, rhs].map(|name| Some(DType::from_name(name).unwrap()));
             for shape in shapes.split(' ') {
-                let sizes: Vec<usize> = shape.split('x').map(|size| size.parse().unwrap()).collect();
-                let [_, m, k, n] = sizes[..] else { panic!("{line}") };
-                let on_vector_unit = mode.dot(&DotSite::as_written(dtypes, [m, k, n])) == DotUnit::Vector;
+                let sizes: Vec<Vec<usize>> = shape.split('x').map(|size| size.parse().into_iter().collect()).collect();
+                let [batch, m, k, n] = &sizes[..] else { panic!("{line}") };
+                let [batch, k] = [batch, k].map(|one| one.clone());
+                // A batch of one is none, as in the script.
+                let batch = if batch == [1] { Vec::new() } else { batch };
+                let extents = DotExtents { batch, contracting: k, free: [m.clone(), n.clone()] };
+                let products = [m, &extents.contracting, n].map(|dims| dims.iter().product());
+                let class = DotClass::of(&extents);
+                assert_eq!(class.0, named, "{line}: {shape}");
+                let dot = DotSite { class, ..DotSite::as_written(dtypes, products) };
+                let on_vector_unit = mode.dot(&dot) == DotUnit::Vector;
                 assert_eq!(on_vector_unit, unit == "vector", "{line}: {shape}");
                 told += 1;
             }
@@ -221,8 +357,9 @@ mod tests {
         let floats = DTYPES.iter().filter(|dtype| dtype.is_float() && **dtype != DType::F64);
         for dtype in floats {
             for chip in CHIPS.iter().filter(|chip| chip.matrix_unit) {
-                for sizes in [[2, 1, 2], [1, 2, 1], [1, 2, 2], [2, 2, 1], [2, 2, 2]] {
-                    let kind = (chip.name, [dtype.name(); 2], class(sizes));
+                let vectors = ["no-free-dim", "wide-batch", "wide-batch-no-free-dim", "vector-matrix", "matrix-vector"];
+                for class in ["one-product", "vector-vector", "matrix-matrix"].into_iter().chain(vectors) {
+                    let kind = (chip.name, [dtype.name(); 2], class);
                     assert!(ROWS.contains_key(&kind), "{kind:?}");
                 }
             }

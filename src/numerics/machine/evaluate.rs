@@ -274,7 +274,7 @@ impl<'p> Machine<'p> {
         let dtype = instruction.shape.element_type();
         let (m, k, n) = (plan.m, plan.k, plan.n);
         let dtypes = [shapes[0].dtype(), shapes[1].dtype()];
-        let unit = self.mode.dot(&DotSite::of(instruction, dtypes, [m, k, n]));
+        let unit = self.mode.dot(&DotSite::of(instruction, dtypes, &plan));
         let lhs = arrange::reorder(&operands[0], shapes[0].dims(), plan.lhs_transpose.as_ref());
         // The vector unit's products are taken row by row as well.
         let in_rows = unit == DotUnit::Vector

@@ -59,7 +59,7 @@ pub(crate) use backend::{Backend, Code, DotKernel, FoldedColumns, FoldedFunction
 pub(crate) use chip::CPU;
 pub use chip::{CHIPS, Chip, find_chip};
 pub(crate) use divisor::divides_by_one_number;
-pub use dot_unit::{DotSite, DotUnit, is_on_vector_unit};
+pub use dot_unit::{DotClass, DotSite, DotUnit, is_on_vector_unit};
 pub use eval_error::EvalError;
 pub use evaluate::evaluate;
 pub(crate) use integer::conversion_steps;

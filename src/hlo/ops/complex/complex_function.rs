@@ -204,7 +204,7 @@ fn recovered(e: &mut Emitter, parts: Parts, [a, b]: Parts, [c, d]: Parts) -> Res
         let by_bits = with_sign(e, unit, x)?;
         // Over the real numbers NaN has no bits, and other numbers need not be known to the last one.
         let by_order = special::with_sign(e, unit, x)?;
-        truth::parting(e, by_order, by_bits)
+        truth::truth_or_formula(e, by_order, by_bits)
     };
     let (of_dividend, of_divisor) = ([direction(a)?, direction(b)?], [direction(c)?, direction(d)?]);
     let along = product_with_conjugate(e, of_dividend, [c, d])?;

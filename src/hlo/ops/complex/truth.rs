@@ -17,7 +17,7 @@ use super::special::{equals, is_infinite, is_special};
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// `truth` over the real numbers, on a machine `formula`; the arrays are of one shape.
-pub fn parting(e: &mut Emitter, truth: ValueId, formula: ValueId) -> Result<ValueId> {
+pub fn truth_or_formula(e: &mut Emitter, truth: ValueId, formula: ValueId) -> Result<ValueId> {
     let data = Data::from_i64s(DType::Pred, &[0]).ok_or_else(|| e.fail("predicates are integers"))?;
     let constant = e.emit(Op::Constant(Tensor::new(&[], data)), vec![], None)?;
     e.body.instructions[constant].library = Some(Arc::new(LibraryFunction::TruthAlone));
@@ -36,7 +36,7 @@ fn is_endless(e: &mut Emitter, [a, b]: Parts) -> Result<ValueId> {
 pub fn abs(e: &mut Emitter, z: Parts, formula: ValueId) -> Result<ValueId> {
     let (is_endless, infinity) = (is_endless(e, z)?, number(e, formula, f64::INFINITY)?);
     let truth = select(e, is_endless, infinity, formula)?;
-    parting(e, truth, formula)
+    truth_or_formula(e, truth, formula)
 }
 
 /// The real part of a logarithm (G.6.3.2): infinite where a part is.
@@ -58,7 +58,7 @@ pub fn exponential(e: &mut Emitter, [a, b]: Parts, formula: Parts) -> Result<Par
     let re = select(e, is_lost, zero, re)?;
     let im = select(e, is_lost, zero, formula[1])?;
     let im = select(e, is_real, b, im)?;
-    Ok([parting(e, re, formula[0])?, parting(e, im, formula[1])?])
+    Ok([truth_or_formula(e, re, formula[0])?, truth_or_formula(e, im, formula[1])?])
 }
 
 /// `1 / (1 + e^-z)`: 1 and 0 at the ends, also beside what has no direction; a real number keeps its zero.
@@ -72,5 +72,5 @@ pub fn logistic(e: &mut Emitter, [a, b]: Parts, formula: Parts) -> Result<Parts>
         truth = [select(e, is_end, limit, truth[0])?, select(e, is_end, zero, truth[1])?];
     }
     truth[1] = select(e, is_real, b, truth[1])?;
-    Ok([parting(e, truth[0], formula[0])?, parting(e, truth[1], formula[1])?])
+    Ok([truth_or_formula(e, truth[0], formula[0])?, truth_or_formula(e, truth[1], formula[1])?])
 }

@@ -57,7 +57,7 @@ impl Forward<'_> {
         let entry = self.program.entry();
         let ids = &instruction.operands;
         let whole = (0..2).all(|side| holds_bf16(entry, ids[side]) || bf16_valued(operands[side]));
-        let promise = self.mode.dot_promise(&DotSite::of(instruction, dtypes, sizes), whole);
+        let promise = self.mode.dot_promise(&DotSite::of(instruction, dtypes, &plan), whole);
         let gamma = gamma(promise.chain, promise.products, promise.unit_roundoff)?;
         let bound = |scale: f64, propagated: Both| error(&promise, gamma, scale, propagated);
         let enter =

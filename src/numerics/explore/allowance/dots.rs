@@ -25,8 +25,7 @@ impl Maker<'_> {
         let holds = |at: usize| self.widest.precisions()[instruction.operands[at]].first();
         let bf16_valued = [0, 1].iter().all(|at| holds(*at).is_some_and(|held| held.within(Precision::of(&BF16))));
         let dtypes = shapes.map(|shape| shape.dtype());
-        let sizes = [plan.m, plan.k, plan.n];
-        let promise = self.mode.dot_promise(&DotSite::of(instruction, dtypes, sizes), bf16_valued);
+        let promise = self.mode.dot_promise(&DotSite::of(instruction, dtypes, &plan), bf16_valued);
         let Some(most) = gamma(promise.chain.max(promise.products), promise.unit_roundoff) else {
             return Latitude::Unknown;
         };

@@ -81,14 +81,14 @@ struct Summed {
 impl Summed {
     fn new(tracer: &Tracer, site: &Site, plan: &DotPlan) -> Summed {
         let machine = tracer.machine;
-        let (m, k, n) = (plan.m, plan.k, plan.n);
+        let k = plan.k;
         let dtypes = [site.shapes[0].dtype(), site.shapes[1].dtype()];
         let instruction = site.instruction;
         if !dtypes.iter().flatten().all(|dtype| dtype.is_float()) {
             let mixer = Key::Dot(key::Dot::Integers(instruction.shape.element_type())).mixer();
             return Summed { mixer, order: None, commutes: true, rounds_operands: false, on_vector_unit: None };
         }
-        let unit = machine.mode.dot(&DotSite::of(instruction, dtypes, [m, k, n]));
+        let unit = machine.mode.dot(&DotSite::of(instruction, dtypes, plan));
         let mut matrix = machine.mode.matrix_unit_for(instruction.tiling.as_deref());
         // A cut or a block that takes all products is none.
         matrix = matrix.for_products(k);
