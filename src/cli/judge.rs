@@ -188,6 +188,9 @@ fn figures(one: &JudgedResult, out: &mut dyn Write) -> Result<(), Failure> {
         let rms = error.relative_rms;
         writeln!(out, "  error: relative rms {rms:.2e}{ratio}; 50, 90, 99 % {half:.1e}, {nine:.1e}, {most:.1e}; largest {:.1e} at {}", error.largest, error.largest_at)?;
     }
+    if let Some(detectable) = &one.detectable {
+        writeln!(out, "  power: {detectable}")?;
+    }
     if one.outside.elements > 0 || one.outside.unknown > 0 {
         writeln!(out, "  permitted: {} elements outside, {} not known", one.outside.elements, one.outside.unknown)?;
     }

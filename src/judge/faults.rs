@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::num::{Direction, Format, round_f64};
 use crate::subject::evaluate;
 use crate::tensor::{DType, Data, Tensor};
 
@@ -37,6 +38,8 @@ pub(super) struct Evidence<'a> {
     pub compared: &'a Compared<'a>,
     /// Elements that stand out.
     pub standing: &'a [usize],
+    /// The format of the result.
+    pub format: &'static Format,
 }
 
 /// Standard errors from which on a factor is no accident.
@@ -47,6 +50,9 @@ const LEAST_FACTOR: f64 = 4e-4;
 
 /// Share of the squares that a fault must explain.
 const EXPLAINS: f64 = 0.8;
+
+/// The same for a fault that nothing else shows.
+const HIDDEN: f64 = 0.5;
 
 /// Operations that the search may take.
 const MOST_WORK: u128 = 20_000_000_000;
@@ -98,11 +104,13 @@ pub(super) fn factor(evidence: &Evidence) -> Option<Pattern> {
     let left: f64 = residual.iter().zip(&scaled).map(|(r, y)| (r - slope * y).powi(2)).sum();
     let before = dot(&residual, &residual);
     let error = (left / residual.len().max(2) as f64 / size).sqrt();
+    let times = |value: &f64| round_f64(evidence.format, value * (1.0 + slope), Direction::NearestEven);
+    let factored: Vec<f64> = evidence.values.iter().map(times).collect();
     let is_sure = slope.abs() > LEAST_FACTOR && slope.abs() > SURE * error && residual.len() > 8;
     is_sure.then(|| Pattern {
         kind: "factor",
         says: format!("all elements are about {:.6} times what they should be", 1.0 + slope),
-        explained: 1.0 - left / before,
+        explained: evidence.explained(&factored).max(1.0 - left / before),
         places: Vec::new(),
         factor: Some(1.0 + slope),
     })
@@ -129,7 +137,7 @@ pub(super) fn explain(evidence: &mut Evidence, hidden: bool) -> Vec<Pattern> {
     if !is_done(&found) && !hidden {
         found.extend(arguments(evidence));
     }
-    found.retain(|pattern| pattern.explained > EXPLAINS);
+    found.retain(|pattern| pattern.explained > if hidden { HIDDEN } else { EXPLAINS });
     found.sort_by(|a, b| b.explained.total_cmp(&a.explained));
     if !hidden {
         found.extend(places(evidence));
@@ -296,28 +304,24 @@ fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
         if size == 0.0 { (0.0, 0.0) } else { (dot(&residual, &template) / size, dot(&residual, &template).powi(2) / size) }
     };
     let (mut lo, mut hi) = (0, sum.terms);
-    let mut sign = 1.0;
     while hi - lo > 1 {
         let pieces = (hi - lo).min(16);
         let cut = |piece: usize| lo + (hi - lo) * piece / pieces;
-        let mut best = (0.0, lo, hi, 1.0);
+        let mut best = (0.0, lo, hi);
         for piece in 0..pieces {
-            let (alpha, explained) = slope(&with(cut(piece), cut(piece + 1), 0.0)?);
+            let (_, explained) = slope(&with(cut(piece), cut(piece + 1), 0.0)?);
             if explained > best.0 {
-                best = (explained, cut(piece), cut(piece + 1), alpha.signum());
+                best = (explained, cut(piece), cut(piece + 1));
             }
         }
-        (lo, hi, sign) = (best.1, best.2, best.3);
+        (lo, hi) = (best.1, best.2);
         if best.0 == 0.0 {
             return None;
         }
     }
-    // From that term on the stretch grows to both sides while more is explained.
-    let factor = if sign > 0.0 { 0.0 } else { 2.0 };
-    let shifted = |values: Vec<f64>| -> Vec<f64> {
-        values.iter().zip(&base).zip(evidence.values).map(|((w, b), y)| y + (w - b)).collect()
-    };
-    let mut explained = evidence.explained(&shifted(with(lo, hi, factor)?));
+    // From that term on the stretch grows to both sides, and shrinks again, while it explains more at some factor.
+    let total = dot(&residual, &residual);
+    let (mut alpha, mut explained) = slope(&with(lo, hi, 0.0)?);
     let mut step = (sum.terms / 4).max(1);
     while step > 0 {
         let mut tries = vec![(lo.saturating_sub(step), hi), (lo, (hi + step).min(sum.terms))];
@@ -329,9 +333,9 @@ fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
             if (from, to) == (lo, hi) {
                 continue;
             }
-            let share = evidence.explained(&shifted(with(from, to, factor)?));
-            if share > explained + 1e-9 {
-                (lo, hi, explained, is_better) = (from, to, share, true);
+            let (factor, share) = slope(&with(from, to, 0.0)?);
+            if share > explained + 1e-9 * total {
+                (lo, hi, alpha, explained, is_better) = (from, to, factor, share, true);
                 break;
             }
         }
@@ -339,17 +343,20 @@ fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
             step /= 2;
         }
     }
-    let name = &evidence.ground.program.entry().instructions[sum.value].name;
-    let mut kind = if factor == 0.0 { "dropped" } else { "doubled" };
-    let mut other = None;
-    if explained < 0.95 {
-        // A stale scale: the stretch has a factor of its own.
-        let (alpha, _) = slope(&with(lo, hi, 0.0)?);
-        let fit = evidence.explained(&shifted(with(lo, hi, 1.0 - alpha)?));
-        if fit > explained && (alpha - 1.0).abs() > 0.05 && (alpha + 1.0).abs() > 0.05 {
-            (kind, explained, other) = ("scaled", fit, Some(1.0 - alpha));
-        }
+    let shifted = |values: Vec<f64>| -> Vec<f64> {
+        values.iter().zip(&base).zip(evidence.values).map(|((w, b), y)| y + (w - b)).collect()
+    };
+    // The sum may be far from linear in its terms further on: what the fault itself gives counts.
+    let mut fits = Vec::new();
+    for (kind, factor) in [("dropped", 0.0), ("doubled", 2.0), ("scaled", 1.0 - alpha)] {
+        fits.push((kind, factor, evidence.explained(&shifted(with(lo, hi, factor)?))));
     }
+    let best = fits.iter().max_by(|a, b| a.2.total_cmp(&b.2)).copied()?;
+    // A whole number of times is the simpler fault, where it explains as much.
+    let plain = fits[..2].iter().find(|fit| fit.2 > best.2 - 0.02).copied();
+    let (kind, factor, explained) = plain.unwrap_or(best);
+    let other = (kind == "scaled").then_some(factor);
+    let name = &evidence.ground.program.entry().instructions[sum.value].name;
     let of = format!("of the {} terms of {name}, {}", sum.terms, if hi - lo == 1 { format!("{lo}") } else { format!("{lo} to {}", hi - 1) });
     let says = match (kind, other) {
         ("scaled", Some(factor)) => format!("{of} have a factor of {factor:.4}, as of a stale scale"),

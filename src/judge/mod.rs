@@ -15,6 +15,7 @@
 
 mod archive;
 mod arguments;
+mod criterion;
 mod faults;
 mod figures;
 mod floats;
@@ -109,6 +110,8 @@ pub struct JudgedResult {
     pub error: Option<ErrorFigures>,
     /// Root mean square of the error over that of the named mode's: about 1 is that mode, 0.005 a more accurate one, 9 a fault.
     pub ratio: Option<f64>,
+    /// The smallest faults that such a result would show, where it is a matmul of arguments.
+    pub detectable: Option<String>,
     /// Elements outside of what is permitted.
     pub outside: OutsideElements,
     /// Tokens that differ from the declared ones; none of floats.

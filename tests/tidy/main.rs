@@ -57,7 +57,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("suite", &[])],
     &[("record", &[])],
     &[("report", &[]), ("gate", &["report"]), ("page", &["report", "gate"]), ("run", &[])],
-    &[("evaluation", &[])],
+    &[("evaluation", &[]), ("judge", &[])],
     &[("cli", &[])],
 ];
 
