@@ -103,7 +103,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let of = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.results.display()));
     let judged = judge(&program, &tensors, &recording, &settings).map_err(|error| of(&error))?;
     if arguments.json {
-        let page = json!({ "program": arguments.program, "verdict": judged.verdict(), "results": judged.results, "notes": judged.notes });
+        let page = json!({ "version": 1, "program": arguments.program, "verdict": judged.verdict(), "results": judged.results, "notes": judged.notes });
         writeln!(out, "{}", serde_json::to_string_pretty(&page).map_err(|error| fail(&error))?)?;
     } else {
         text(&judged, out)?;
@@ -113,7 +113,12 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         Verdict::Bits | Verdict::Conforming => Ok(Exit::AsExpected),
         Verdict::Outside => Ok(Exit::Found),
         Verdict::Unknown => {
-            let open: Vec<&str> = judged.results.iter().filter(|one| one.verdict == Verdict::Unknown).map(|one| one.name.as_str()).collect();
+            let open: Vec<&str> = judged
+                .results
+                .iter()
+                .filter(|one| one.verdict == Verdict::Unknown)
+                .map(|one| one.name.as_str())
+                .collect();
             Err(of(&format!("not judged: {}", open.join(", "))))
         }
     }
@@ -186,7 +191,11 @@ fn figures(one: &JudgedResult, out: &mut dyn Write) -> Result<(), Failure> {
         let ratio = one.ratio.map_or(String::new(), |ratio| format!(", {ratio:.3} of that mode's"));
         let [half, nine, most] = error.quantiles;
         let rms = error.relative_rms;
-        writeln!(out, "  error: relative rms {rms:.2e}{ratio}; 50, 90, 99 % {half:.1e}, {nine:.1e}, {most:.1e}; largest {:.1e} at {}", error.largest, error.largest_at)?;
+        writeln!(
+            out,
+            "  error: relative rms {rms:.2e}{ratio}; 50, 90, 99 % {half:.1e}, {nine:.1e}, {most:.1e}; largest {:.1e} at {}",
+            error.largest, error.largest_at
+        )?;
     }
     if let Some(detectable) = &one.detectable {
         writeln!(out, "  power: {detectable}")?;
@@ -214,7 +223,12 @@ fn group(arguments: &Arguments, judged: &Judged) -> Group {
             evidence: one.pattern.iter().map(|pattern| pattern.says.clone()).collect(),
             place: (arguments.program.clone(), 1),
         };
-        Test { name: one.name.clone(), is_judged: true, known: Vec::new(), problems: if is_wrong { vec![problem] } else { Vec::new() } }
+        Test {
+            name: one.name.clone(),
+            is_judged: true,
+            known: Vec::new(),
+            problems: if is_wrong { vec![problem] } else { Vec::new() },
+        }
     };
     Group { name: arguments.results.display().to_string(), tests: judged.results.iter().map(of).collect() }
 }

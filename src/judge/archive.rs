@@ -36,7 +36,8 @@ pub(super) fn directory(file: &mut File) -> Result<Vec<Stored>, String> {
     let length = file.seek(SeekFrom::End(0)).map_err(unread)?;
     let end = read_at(file, length.saturating_sub(LONGEST_END), LONGEST_END.min(length))?;
     let cut = || "its directory ends too early".to_string();
-    let at = end.windows(4).rposition(|word| word == b"PK\x05\x06").ok_or("it is no zip archive, which a .npz file is")?;
+    let at =
+        end.windows(4).rposition(|word| word == b"PK\x05\x06").ok_or("it is no zip archive, which a .npz file is")?;
     let mut size = number(&end, at + 12, 4).ok_or_else(cut)?;
     let mut start = number(&end, at + 16, 4).ok_or_else(cut)?;
     if start == 0xffff_ffff || size == 0xffff_ffff {
@@ -64,7 +65,8 @@ pub(super) fn directory(file: &mut File) -> Result<Vec<Stored>, String> {
         let mut place = at + 46 + name;
         let end = place + extra;
         while place + 4 <= end {
-            let (id, length) = (number(&bytes, place, 2).ok_or_else(cut)?, number(&bytes, place + 2, 2).ok_or_else(cut)?);
+            let (id, length) =
+                (number(&bytes, place, 2).ok_or_else(cut)?, number(&bytes, place + 2, 2).ok_or_else(cut)?);
             if id == 1 {
                 let mut wide = place + 4;
                 // Only what does not fit in 32 bits stands here, in this order: size, stored size, place.

@@ -190,7 +190,10 @@ fn by_scores(ground: &Ground, ranked: &Ranked, element: usize, recorded: i64) ->
 fn against_scores(recording: &Recording, name: &str, tokens: &Tensor) -> Result<Vec<(usize, f64)>, JudgeError> {
     if !recording.names().any(|other| other == name) {
         let names: Vec<&str> = recording.names().collect();
-        return Err(JudgeError::Setting(format!("--scores: no array is called `{name}`; there are {}", names.join(", "))));
+        return Err(JudgeError::Setting(format!(
+            "--scores: no array is called `{name}`; there are {}",
+            names.join(", ")
+        )));
     }
     let scores = recording.array(name, None)?;
     let width = scores.dims().last().copied().unwrap_or(1).max(1);

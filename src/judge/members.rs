@@ -89,12 +89,16 @@ impl Members {
         let cost = work(program).max(1);
         let most = usize::try_from(MOST_WORK / cost).unwrap_or(usize::MAX).max(4);
         if classes.len() > most {
-            notes.push(format!("{most} of {} arithmetics were tried: one evaluation takes {cost} operations", classes.len()));
+            notes.push(format!(
+                "{most} of {} arithmetics were tried: one evaluation takes {cost} operations",
+                classes.len()
+            ));
             classes.truncate(most);
         }
         let shapes = program.outputs().into_iter().map(|id| program.entry().instructions[id].shape.elements());
         let elements: u128 = shapes.map(|elements| elements as u128).sum();
-        let memory = budget::reserve(elements * 8 * (classes.len() as u128 + 1), || "the results of every mode".to_string())?;
+        let memory =
+            budget::reserve(elements * 8 * (classes.len() as u128 + 1), || "the results of every mode".to_string())?;
         let mut each: Vec<Member> = Vec::new();
         let mut first_error = None;
         for (compiled, mode, names) in classes {
@@ -148,7 +152,10 @@ fn classify(members: &mut [Member], program: &Program, arguments: &[Tensor], set
             }
             let apart = |reference: &Vec<Tensor>| -> f64 {
                 let other = reference[output].data();
-                (0..values.len()).map(|at| (values.get_f64(at) - other.get_f64(at)).powi(2)).filter(|d| d.is_finite()).sum()
+                (0..values.len())
+                    .map(|at| (values.get_f64(at) - other.get_f64(at)).powi(2))
+                    .filter(|d| d.is_finite())
+                    .sum()
             };
             let mut best = (f64::INFINITY, member.precisions[output]);
             for (place, reference) in references.iter().enumerate() {

@@ -16,13 +16,17 @@
 mod archive;
 mod arguments;
 mod criterion;
+mod evidence;
 mod faults;
 mod figures;
 mod floats;
 mod integers;
 mod marked;
 mod members;
+mod moved_lines;
+mod readings;
 mod recording;
+mod terms;
 
 use serde::Serialize;
 
@@ -34,7 +38,7 @@ use crate::oracle::{Demand, Enclosed, Oracle, Prepared, TruthTensor};
 use crate::tensor::Tensor;
 
 pub use arguments::{bind, parameter_names};
-pub use faults::Pattern;
+pub use evidence::Pattern;
 pub use figures::ErrorFigures;
 pub use integers::Token;
 pub use recording::{Recording, RecordingError};
@@ -132,9 +136,11 @@ pub struct Judged {
 impl Judged {
     /// The worst verdict: outside before unknown, unknown before conforming, conforming before bits.
     pub fn verdict(&self) -> Verdict {
-        let rank = |verdict: &Verdict| [Verdict::Bits, Verdict::Conforming, Verdict::Unknown, Verdict::Outside]
-            .iter()
-            .position(|one| one == verdict);
+        let rank = |verdict: &Verdict| {
+            [Verdict::Bits, Verdict::Conforming, Verdict::Unknown, Verdict::Outside]
+                .iter()
+                .position(|one| one == verdict)
+        };
         self.results.iter().map(|result| result.verdict).max_by_key(rank).unwrap_or(Verdict::Unknown)
     }
 }
@@ -253,7 +259,9 @@ fn permitted(
 ) -> Option<Vec<Enclosed>> {
     let work = members::work(program);
     if work > MOST_WORK {
-        notes.push(format!("what is permitted was not enclosed: the program takes {work} operations, {MOST_WORK} at most are enclosed"));
+        notes.push(format!(
+            "what is permitted was not enclosed: the program takes {work} operations, {MOST_WORK} at most are enclosed"
+        ));
         return None;
     }
     let mode = match &settings.mode {
@@ -263,7 +271,12 @@ fn permitted(
     let exploring = Exploring { families: families_of_results().collect(), ..Exploring::new(mode) };
     match enclose(program, arguments, &exploring) {
         Ok((_, enclosed)) => Some(enclosed),
-        Err(error @ (ExploreError::Outcome(_) | ExploreError::Machine(_) | ExploreError::Oracle(_) | ExploreError::OutOfTime(_))) => {
+        Err(
+            error @ (ExploreError::Outcome(_)
+            | ExploreError::Machine(_)
+            | ExploreError::Oracle(_)
+            | ExploreError::OutOfTime(_)),
+        ) => {
             notes.push(format!("what is permitted was not enclosed: {error}"));
             None
         }
@@ -274,7 +287,9 @@ fn permitted(
 fn truth(program: &Program, arguments: &[Tensor], notes: &mut Vec<String>) -> Option<Vec<TruthTensor>> {
     let work = members::work(program);
     if work > MOST_WORK {
-        notes.push(format!("the truth was not computed: the program takes {work} operations, {MOST_WORK} at most are taken"));
+        notes.push(format!(
+            "the truth was not computed: the program takes {work} operations, {MOST_WORK} at most are taken"
+        ));
         return None;
     }
     let demands = vec![Demand::Near; program.outputs().len()];

@@ -44,7 +44,9 @@ pub enum RecordingError {
     #[error("--map {0}: {1}")]
     Map(String, String),
     /// The file has nothing that the program gives.
-    #[error("{file}: none of its arrays ({has}) is a result of the program ({wanted}); name them with --map NAME=RESULT")]
+    #[error(
+        "{file}: none of its arrays ({has}) is a result of the program ({wanted}); name them with --map NAME=RESULT"
+    )]
     Nothing {
         /// The file, or `the arrays`.
         file: String,
@@ -174,7 +176,9 @@ impl Recording {
     pub(super) fn file(&self) -> String {
         match &self.source {
             Source::Memory(_) => "the arrays".to_string(),
-            Source::Safetensors(path, _) | Source::Archive(path, _) | Source::Array(path, _) => path.display().to_string(),
+            Source::Safetensors(path, _) | Source::Archive(path, _) | Source::Array(path, _) => {
+                path.display().to_string()
+            }
         }
     }
 
@@ -200,7 +204,10 @@ impl Recording {
             }
             let output = wanted.iter().position(|other| other == result).or_else(|| place_of(result, wanted.len()));
             let output = output.ok_or_else(|| {
-                fault(format!("the program has no result `{result}`; {}", hint(result, wanted.iter().map(String::as_str))))
+                fault(format!(
+                    "the program has no result `{result}`; {}",
+                    hint(result, wanted.iter().map(String::as_str))
+                ))
             })?;
             offer(&mut found, output, name);
         }

@@ -34,9 +34,8 @@ pub fn parse_as(path: &Path, bytes: &[u8], raw: Option<DType>) -> Result<Tensor,
         dtype: dtype.chars().take(LONGEST_TYPE).collect(),
     };
     let descr = descr.ok_or_else(|| unsupported("of records"))?;
-    let (is_big_endian, dtype, size) = element_type(&descr)
-        .or_else(|| raw_type(&descr, raw?))
-        .ok_or_else(|| unsupported(&descr))?;
+    let (is_big_endian, dtype, size) =
+        element_type(&descr).or_else(|| raw_type(&descr, raw?)).ok_or_else(|| unsupported(&descr))?;
     if fortran_order && shape.len() > 1 {
         return Err(malformed("its elements are in Fortran's order: save numpy.ascontiguousarray of it".to_string()));
     }
