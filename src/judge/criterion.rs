@@ -38,7 +38,7 @@ impl Matmul {
 }
 
 /// The reasons for which the criterion rejects a result; `None` if it does not, or does not apply.
-pub(super) fn rejects(
+pub(super) fn rejection(
     ground: &Ground,
     output: usize,
     observed: &[f64],

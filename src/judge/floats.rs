@@ -210,7 +210,7 @@ fn weigh(
                 because.push("a fault explains the difference from the nearest mode".to_string());
                 return (Some(true), because, pattern);
             }
-            if let Some(why) = criterion::rejects(ground, output, observed, truth, format) {
+            if let Some(why) = criterion::rejection(ground, output, observed, truth, format) {
                 because.push(why);
                 return (Some(true), because, faults::explain(&mut evidence, false));
             }
