@@ -5,7 +5,7 @@ use crate::num::{Direction, round_f64};
 use super::evidence::{EXPLAINS, Evidence, LEAST_FACTOR, Pattern, bad_rows, dot};
 use super::moved_lines::{other_rows, row_factors};
 use super::readings::arguments;
-use super::terms::stretch;
+use super::stretches::stretch;
 
 /// Standard errors from which on a factor is no accident.
 const SURE: f64 = 8.0;

@@ -26,7 +26,7 @@ mod members;
 mod moved_lines;
 mod readings;
 mod recording;
-mod terms;
+mod stretches;
 
 use serde::Serialize;
 
