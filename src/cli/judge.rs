@@ -103,7 +103,7 @@ pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Fail
     let of = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.results.display()));
     let judged = judge(&program, &tensors, &recording, &settings).map_err(|error| of(&error))?;
     if arguments.json {
-        let page = json!({ "program": arguments.program, "verdict": judged.verdict(), "results": judged.results, "notes": judged.notes });
+        let page = json!({ "version": 1, "program": arguments.program, "verdict": judged.verdict(), "results": judged.results, "notes": judged.notes });
         writeln!(out, "{}", serde_json::to_string_pretty(&page).map_err(|error| fail(&error))?)?;
     } else {
         text(&judged, out)?;
@@ -196,6 +196,9 @@ fn figures(one: &JudgedResult, out: &mut dyn Write) -> Result<(), Failure> {
             "  error: relative rms {rms:.2e}{ratio}; 50, 90, 99 % {half:.1e}, {nine:.1e}, {most:.1e}; largest {:.1e} at {}",
             error.largest, error.largest_at
         )?;
+    }
+    if let Some(detectable) = &one.detectable {
+        writeln!(out, "  power: {detectable}")?;
     }
     if one.outside.elements > 0 || one.outside.unknown > 0 {
         writeln!(out, "  permitted: {} elements outside, {} not known", one.outside.elements, one.outside.unknown)?;

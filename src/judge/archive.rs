@@ -85,13 +85,9 @@ pub(super) fn directory(file: &mut File) -> Result<Vec<Stored>, String> {
         }
         let name = text.strip_suffix(".npy").unwrap_or(&text).to_string();
         files.push(Stored { name, header, size });
-        at += 46 + name_length(&text) + extra + comment;
+        at += 46 + text.len() + extra + comment;
     }
     Ok(files)
-}
-
-fn name_length(text: &str) -> usize {
-    text.len()
 }
 
 /// The bytes of a file of an archive.

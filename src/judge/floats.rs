@@ -5,7 +5,9 @@ use crate::num::Format;
 use crate::oracle::{Enclosed, TruthTensor};
 use crate::tensor::{DType, Tensor};
 
-use super::faults::{self, Evidence, Pattern};
+use super::criterion;
+use super::evidence::{Compared, Evidence, Pattern};
+use super::faults;
 use super::figures::figures;
 use super::members::Member;
 use super::{Ground, JudgedResult, Nearest, OutsideElements, Verdict};
@@ -24,36 +26,6 @@ const STANDS_OUT_OF_RMS: f64 = 30.0;
 
 /// Share of elements of narrow types that may round another way in an honest order without any member's doing so.
 const FLIPS: f64 = 0.002;
-
-/// The comparison of one result with the members.
-pub(super) struct Compared<'a> {
-    /// The recorded numbers.
-    pub observed: &'a [f64],
-    /// The scale of an honest difference at each element.
-    pub scale: &'a [f64],
-    /// The result's dims.
-    pub dims: &'a [usize],
-}
-
-impl Compared<'_> {
-    /// Root mean square of the scaled difference of two results; non-finite elements are left out.
-    pub fn distance(&self, a: &[f64], b: &[f64]) -> f64 {
-        let (mut squares, mut count) = (0.0, 0usize);
-        for ((x, y), scale) in a.iter().zip(b).zip(self.scale) {
-            let z = (x - y) / scale;
-            if z.is_finite() {
-                squares += z * z;
-                count += 1;
-            }
-        }
-        if count == 0 { 0.0 } else { (squares / count as f64).sqrt() }
-    }
-
-    fn largest(&self, a: &[f64], b: &[f64]) -> f64 {
-        let each = a.iter().zip(b).zip(self.scale).map(|((x, y), scale)| ((x - y) / scale).abs());
-        each.filter(|z| z.is_finite()).fold(0.0, f64::max)
-    }
-}
 
 /// The members of one precision for one result.
 struct Class<'a> {
@@ -87,6 +59,7 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
         nearest: None,
         error: truth.and_then(|truth| figures(tensor, truth)),
         ratio: None,
+        detectable: None,
         outside: OutsideElements::default(),
         tokens: None,
         pattern: Vec::new(),
@@ -121,9 +94,13 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
         orders: if distance == 0.0 { 0.0 } else { distance / spread },
     });
     if let (Some(truth), Some(error)) = (truth, &judged.error) {
-        let own = figures(&member.results[output], truth).map_or(0.0, |figures| figures.relative_rms);
+        // Of the named mode; of the nearest one where none is named.
+        let is_named = |one: &&Member| named(ground).is_some_and(|mode| one.modes.contains(&mode));
+        let of = ground.members.each.iter().find(is_named).unwrap_or(member);
+        let own = figures(&of.results[output], truth).map_or(0.0, |figures| figures.relative_rms);
         judged.ratio = (own > 0.0).then_some(error.relative_rms / own);
     }
+    judged.detectable = truth.and_then(|truth| criterion::detectable(ground, output, truth, format));
     if let Some(member) = same.iter().find(|member| member.is_permitted) {
         judged.verdict = Verdict::Bits;
         judged.because.push(format!("the bits of {}", member.modes.first().map_or("", String::as_str)));
@@ -167,6 +144,7 @@ fn weigh(
     let (observed, spread) = (compared.observed, class.spread);
     let name = PRECISIONS[class.precision].name;
     let mut because = Vec::new();
+    let outside = bad.len();
     let is_consistent = distance <= ORDERS * spread[0];
     // Elements that stand out where the rest is an order of sums.
     let limit = (STANDS_OUT * spread[1]).max(STANDS_OUT_OF_RMS * spread[0]);
@@ -175,8 +153,10 @@ fn weigh(
     let far = |at: &usize| scaled(*at) > limit && ulps(*at) > 1.5;
     let near = (0..observed.len()).filter(|at| scaled(*at) <= ORDERS * spread[0]).count();
     let standing: Vec<usize> = (0..observed.len()).filter(far).collect();
-    let is_mixed = !standing.is_empty() && near * 2 > observed.len();
-    let mut evidence = Evidence { ground, output, member, values, compared, standing: &standing };
+    // Where values between are rounded to a narrow type, one that rounds another way stands out: then accuracy decides.
+    let is_accurate = truth.is_some_and(|truth| class.is_permitted && is_as_accurate(class, compared, truth));
+    let is_mixed = !standing.is_empty() && near * 2 > observed.len() && !is_accurate;
+    let mut evidence = Evidence { ground, output, member, values, compared, standing: &standing, format };
     if !bad.is_empty() {
         because.push(format!("{} of {} elements are outside of what is permitted", bad.len(), observed.len()));
     }
@@ -200,6 +180,11 @@ fn weigh(
     if is_consistent && !class.is_permitted {
         because.push(format!("they are as {name} gives them, which the named mode does not permit"));
         return (Some(true), because, Vec::new());
+    }
+    let is_whole = bad.len() == outside && !is_mixed;
+    if !bad.is_empty() && is_whole && is_accurate && faults::factor(&evidence).is_none() {
+        because.push(format!("they are as accurate as {name} is, row by row, and no fault explains the difference"));
+        return (Some(false), because, Vec::new());
     }
     if bad.is_empty() && is_consistent {
         let factor = faults::factor(&evidence);
@@ -225,6 +210,10 @@ fn weigh(
                 because.push("a fault explains the difference from the nearest mode".to_string());
                 return (Some(true), because, pattern);
             }
+            if let Some(why) = criterion::rejection(ground, output, observed, truth, format) {
+                because.push(why);
+                return (Some(true), because, faults::explain(&mut evidence, false));
+            }
             because.push(match own <= distance {
                 true => format!("they are more accurate than {name}"),
                 false => format!("they err no more than a permitted mode: {:.2} of the least accurate", own / worst),
@@ -235,6 +224,29 @@ fn weigh(
     }
     let pattern = faults::explain(&mut evidence, false);
     (Some(true), because, pattern)
+}
+
+/// The named mode, as text.
+fn named(ground: &Ground) -> Option<String> {
+    ground.settings.mode.as_ref().map(ToString::to_string)
+}
+
+/// Whether a result errs no more than a class does: as a whole, in each row, and at its worst.
+fn is_as_accurate(class: &Class, compared: &Compared, truth: &[f64]) -> bool {
+    let row = compared.dims.last().copied().unwrap_or(1).max(1);
+    let observed = compared.observed;
+    class.members.iter().any(|(_, values)| {
+        let own = compared.distance(values, truth);
+        let in_row = |start: usize| {
+            let rows = start..start + row;
+            let part = Compared { observed, scale: &compared.scale[rows.clone()], dims: &[] };
+            let distance = |values: &[f64]| part.distance(&values[rows.clone()], &truth[rows.clone()]);
+            distance(observed) <= 2.5 * distance(values).max(own)
+        };
+        compared.distance(observed, truth) <= 1.05 * own
+            && compared.largest(observed, truth) <= 2.0 * compared.largest(values, truth)
+            && (0..observed.len()).step_by(row).all(in_row)
+    })
 }
 
 /// Root mean square of the difference over that of `values`.
@@ -263,13 +275,16 @@ fn classes<'a>(
     format: &'static Format,
 ) -> (Vec<Class<'a>>, Vec<f64>) {
     let mut classes: Vec<Class> = Vec::new();
+    let named = ground.settings.mode.as_ref();
+    let least = named.and_then(|mode| PRECISIONS.iter().position(|row| row.name == mode.precision.name)).unwrap_or(0);
     for member in &ground.members.each {
         let values = member.results[output].data().to_f64s();
-        match classes.iter_mut().find(|class| class.precision == member.precision) {
+        let precision = member.precisions[output];
+        match classes.iter_mut().find(|class| class.precision == precision) {
             Some(class) => class.members.push((member, values)),
             None => classes.push(Class {
-                precision: member.precision,
-                is_permitted: member.is_permitted,
+                precision,
+                is_permitted: precision >= least,
                 members: vec![(member, values)],
                 spread: [0.0; 2],
             }),

@@ -50,6 +50,7 @@ pub(super) fn judge(
         nearest: None,
         error: None,
         ratio: None,
+        detectable: None,
         outside: OutsideElements::default(),
         tokens: Some(Vec::new()),
         pattern: Vec::new(),

@@ -17,8 +17,9 @@ pub(super) struct Member {
     pub modes: Vec<String>,
     /// The first of these modes, to run other programs in.
     pub mode: Mode,
-    /// Its precision's place in [`PRECISIONS`].
-    pub precision: usize,
+    /// For each result, the place in [`PRECISIONS`] of the arithmetic that it is of: a chip without a matrix unit computes in f32
+    /// whatever its precision is called, and so does a vector unit.
+    pub precisions: Vec<usize>,
     /// Whether the named mode's precision allows it; always if none is named.
     pub is_permitted: bool,
     /// The program's results.
@@ -117,6 +118,7 @@ impl Members {
                 each.insert(0, Member::new(names, as_it_stands, settings, results));
             }
         }
+        classify(&mut each, program, arguments, settings);
         match first_error {
             Some(error) if each.is_empty() => Err(error.into()),
             _ => Ok(Members { each, _memory: memory }),
@@ -127,9 +129,43 @@ impl Members {
 impl Member {
     fn new(modes: Vec<String>, mode: Mode, settings: &Settings, results: Vec<Tensor>) -> Member {
         let place = |mode: &Mode| PRECISIONS.iter().position(|row| row.name == mode.precision.name).unwrap_or(0);
-        let precision = place(&mode);
+        let precision = if mode.chip.matrix_unit { place(&mode) } else { PRECISIONS.len() - 1 };
         let is_permitted = settings.mode.as_ref().is_none_or(|named| precision >= place(named));
-        Member { modes, mode, precision, is_permitted, results }
+        Member { modes, mode, precisions: vec![precision; results.len()], is_permitted, results }
+    }
+}
+
+/// Finds the precision that each member's results are nearest to: those of a matrix unit in each precision, of equal ones the last.
+fn classify(members: &mut [Member], program: &Program, arguments: &[Tensor], settings: &Settings) {
+    let Some(base) = settings.mode.clone().or_else(|| widest(settings)) else { return };
+    let chip = if base.chip.matrix_unit { base.chip.name } else { "v5e" };
+    let of = |precision: &machine::PrecisionRow| -> Option<Vec<Tensor>> {
+        let mode = Mode::new(chip, precision.name, "off", "dsr=off").ok()?;
+        machine::evaluate(program, &mode, arguments).ok()
+    };
+    let Some(references) = PRECISIONS.iter().map(of).collect::<Option<Vec<_>>>() else { return };
+    for member in members {
+        for output in 0..member.results.len() {
+            let values = member.results[output].data();
+            if !values.dtype().is_float() {
+                continue;
+            }
+            let apart = |reference: &Vec<Tensor>| -> f64 {
+                let other = reference[output].data();
+                (0..values.len())
+                    .map(|at| (values.get_f64(at) - other.get_f64(at)).powi(2))
+                    .filter(|d| d.is_finite())
+                    .sum()
+            };
+            let mut best = (f64::INFINITY, member.precisions[output]);
+            for (place, reference) in references.iter().enumerate() {
+                let distance = apart(reference);
+                if distance <= best.0 {
+                    best = (distance, place);
+                }
+            }
+            member.precisions[output] = best.1;
+        }
     }
 }
 

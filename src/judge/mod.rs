@@ -15,13 +15,18 @@
 
 mod archive;
 mod arguments;
+mod criterion;
+mod evidence;
 mod faults;
 mod figures;
 mod floats;
 mod integers;
 mod marked;
 mod members;
+mod moved_lines;
+mod readings;
 mod recording;
+mod stretches;
 
 use serde::Serialize;
 
@@ -33,7 +38,7 @@ use crate::oracle::{Demand, Enclosed, Oracle, Prepared, TruthTensor};
 use crate::tensor::Tensor;
 
 pub use arguments::{bind, parameter_names};
-pub use faults::Pattern;
+pub use evidence::Pattern;
 pub use figures::ErrorFigures;
 pub use integers::Token;
 pub use recording::{Recording, RecordingError};
@@ -109,6 +114,8 @@ pub struct JudgedResult {
     pub error: Option<ErrorFigures>,
     /// Root mean square of the error over that of the named mode's: about 1 is that mode, 0.005 a more accurate one, 9 a fault.
     pub ratio: Option<f64>,
+    /// The smallest faults that such a result would show, where it is a matmul of arguments.
+    pub detectable: Option<String>,
     /// Elements outside of what is permitted.
     pub outside: OutsideElements,
     /// Tokens that differ from the declared ones; none of floats.

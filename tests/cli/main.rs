@@ -11,6 +11,7 @@ mod harm;
 mod html;
 mod init;
 mod journal;
+mod judge;
 mod memory;
 mod merged;
 mod records;

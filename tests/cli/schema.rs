@@ -5,15 +5,15 @@ use serde_json::Value;
 use super::{Folder, KEEP, SOFTMAX, edited};
 
 /// Of JSON Schema what the two files use. The crates that know all of it are 45, and take as long to build as a suite's run.
-struct Schema(Value);
+pub(super) struct Schema(Value);
 
 impl Schema {
-    fn new(text: &str) -> Schema {
+    pub(super) fn new(text: &str) -> Schema {
         Schema(serde_json::from_str(text).unwrap())
     }
 
     /// The places in which a value is not as the schema says, and the fault of each.
-    fn errors(&self, value: &Value) -> Vec<String> {
+    pub(super) fn errors(&self, value: &Value) -> Vec<String> {
         let mut errors = Vec::new();
         self.check(&self.0, value, "", &mut errors);
         errors

@@ -58,7 +58,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("suite", &[])],
     &[("record", &[])],
     &[("report", &[]), ("gate", &["report"]), ("page", &["report", "gate"]), ("run", &[])],
-    &[("evaluation", &[]), ("probe", &[])],
+    &[("evaluation", &[]), ("judge", &[]), ("probe", &[])],
     &[("cli", &[])],
 ];
 

@@ -1,0 +1,151 @@
+//! A difference between a recorded result and the nearest mode's, and what can be asked of it.
+
+use serde::Serialize;
+
+use crate::num::Format;
+use crate::subject::evaluate;
+use crate::tensor::Tensor;
+
+use super::Ground;
+use super::members::{Member, work};
+
+/// The comparison of one result with the members.
+pub(super) struct Compared<'a> {
+    /// The recorded numbers.
+    pub observed: &'a [f64],
+    /// The scale of an honest difference at each element.
+    pub scale: &'a [f64],
+    /// The result's dims.
+    pub dims: &'a [usize],
+}
+
+impl Compared<'_> {
+    /// Root mean square of the scaled difference of two results; non-finite elements are left out.
+    pub fn distance(&self, a: &[f64], b: &[f64]) -> f64 {
+        let (mut squares, mut count) = (0.0, 0usize);
+        for ((x, y), scale) in a.iter().zip(b).zip(self.scale) {
+            let z = (x - y) / scale;
+            if z.is_finite() {
+                squares += z * z;
+                count += 1;
+            }
+        }
+        if count == 0 { 0.0 } else { (squares / count as f64).sqrt() }
+    }
+
+    pub fn largest(&self, a: &[f64], b: &[f64]) -> f64 {
+        let each = a.iter().zip(b).zip(self.scale).map(|((x, y), scale)| ((x - y) / scale).abs());
+        each.filter(|z| z.is_finite()).fold(0.0, f64::max)
+    }
+}
+
+/// A fault that explains a difference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pattern {
+    /// Its kind: `factor`, `row-factor`, `dropped`, `doubled`, `scaled`, `transposed`, `permuted`, `mask`, `stale-scale`,
+    /// `other-row`, `rows`, `columns`, `element`, `everywhere`.
+    pub kind: &'static str,
+    /// The fault in words, with its places.
+    pub says: String,
+    /// Share of the difference that it explains, by squares.
+    pub explained: f64,
+    /// Rows (of the last dim), columns, elements or terms of K that it is about, up to 32.
+    pub places: Vec<usize>,
+    /// The factor, where the fault has one.
+    pub factor: Option<f64>,
+}
+
+/// A difference, and all that can be asked about it.
+pub(super) struct Evidence<'a> {
+    pub ground: &'a Ground<'a>,
+    pub output: usize,
+    /// The nearest mode.
+    pub member: &'a Member,
+    /// Its results.
+    pub values: &'a [f64],
+    pub compared: &'a Compared<'a>,
+    /// Elements that stand out.
+    pub standing: &'a [usize],
+    /// The format of the result.
+    pub format: &'static Format,
+}
+
+/// Share of the squares that a fault must explain.
+pub(super) const EXPLAINS: f64 = 0.8;
+
+/// The least distance of a factor from 1 that is looked for: modes that truncate operands shrink results by less.
+pub(super) const LEAST_FACTOR: f64 = 4e-4;
+
+/// Operations that the search may take.
+const MOST_WORK: u128 = 20_000_000_000;
+
+/// Evaluations that the search may take.
+const MOST_RUNS: usize = 600;
+
+impl Evidence<'_> {
+    /// The scaled differences from the nearest mode; elements that are not finite are 0.
+    pub fn residual(&self) -> Vec<f64> {
+        let of = |((x, y), scale): ((&f64, &f64), &f64)| (x - y) / scale;
+        let each = self.compared.observed.iter().zip(self.values).zip(self.compared.scale).map(of);
+        each.map(|z| if z.is_finite() { z } else { 0.0 }).collect()
+    }
+
+    /// The extent of the last dim.
+    pub fn columns(&self) -> usize {
+        self.compared.dims.last().copied().unwrap_or(1).max(1)
+    }
+
+    /// Rows of the last dim.
+    pub fn rows(&self) -> usize {
+        self.values.len() / self.columns()
+    }
+
+    /// One of these rows.
+    pub fn row(&self, values: &[f64], row: usize) -> Vec<f64> {
+        values[row * self.columns()..(row + 1) * self.columns()].to_vec()
+    }
+
+    /// Share of the squares of the residual that goes if `values` stand in place of the nearest mode's, at these positions or all.
+    pub fn explained(&self, values: &[f64]) -> f64 {
+        let before = self.compared.distance(self.compared.observed, self.values);
+        let after = self.compared.distance(self.compared.observed, values);
+        if before == 0.0 { 0.0 } else { 1.0 - (after / before).powi(2) }
+    }
+}
+
+/// The sum of products.
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// Rows that stand out, by the share of the residual that is theirs.
+pub(super) fn bad_rows(evidence: &Evidence, residual: &[f64]) -> Vec<usize> {
+    let columns = evidence.columns();
+    let squares: Vec<f64> = residual.chunks(columns).map(|row| dot(row, row)).collect();
+    let mut sorted = squares.clone();
+    sorted.sort_by(f64::total_cmp);
+    let (usual, largest) = (sorted[sorted.len() / 2], sorted.last().copied().unwrap_or(0.0));
+    let limit = (100.0 * usual).max(1e-3 * largest);
+    (0..squares.len()).filter(|row| squares[*row] > limit).collect()
+}
+
+/// Runs programs in the nearest mode, within a budget.
+pub(super) struct Runner<'a> {
+    pub evidence: &'a Evidence<'a>,
+    pub left: usize,
+}
+
+impl Runner<'_> {
+    /// The result in question; `None` beyond the budget, or where the machine does not support it.
+    pub fn run(&mut self, program: &crate::ir::Program, arguments: &[Tensor]) -> Option<Vec<f64>> {
+        self.left = self.left.checked_sub(1)?;
+        let results = evaluate(program, &self.evidence.member.mode, arguments).ok()?;
+        Some(results.get(self.evidence.output)?.data().to_f64s())
+    }
+}
+
+/// Evaluations that the program's size leaves.
+pub(super) fn budget(evidence: &Evidence) -> usize {
+    let cost = work(evidence.ground.program).max(1);
+    usize::try_from(MOST_WORK / cost).unwrap_or(MOST_RUNS).min(MOST_RUNS)
+}

@@ -1,0 +1,107 @@
+//! Rows and columns of a result that are of another place, or have a factor of their own.
+
+use super::evidence::{EXPLAINS, Evidence, LEAST_FACTOR, Pattern, bad_rows, dot};
+
+/// Rows or columns whose values are those of another place.
+pub(super) fn other_rows(evidence: &Evidence) -> Option<Pattern> {
+    let (rows, columns) = (evidence.rows(), evidence.columns());
+    if rows * columns > 1 << 24 {
+        return None;
+    }
+    let residual = evidence.residual();
+    let observed = evidence.compared.observed;
+    let transposed = |values: &[f64]| -> Vec<f64> {
+        (0..rows * columns).map(|at| values[(at % columns) * columns + at / columns]).collect()
+    };
+    if rows == columns && rows > 1 {
+        let values = transposed(evidence.values);
+        let explained = evidence.explained(&values);
+        if explained > EXPLAINS {
+            let says = "the result is transposed".to_string();
+            return Some(Pattern { kind: "transposed", says, explained, places: Vec::new(), factor: None });
+        }
+    }
+    let mut bad = bad_rows(evidence, &residual);
+    if bad.is_empty() {
+        bad = (0..rows).collect();
+    }
+    for is_row in [true, false] {
+        let (count, length) = if is_row { (rows, columns) } else { (columns, rows) };
+        if length < 2 || count < 2 || count > 4096 {
+            continue;
+        }
+        let line = |values: &[f64], place: usize| -> Vec<f64> {
+            if is_row {
+                evidence.row(values, place)
+            } else {
+                (0..rows).map(|row| values[row * columns + place]).collect()
+            }
+        };
+        let asked: Vec<usize> = if is_row { bad.clone() } else { (0..columns).collect() };
+        let lines: Vec<Vec<f64>> = (0..count).map(|place| line(evidence.values, place)).collect();
+        let mut values = evidence.values.to_vec();
+        let mut moved = Vec::new();
+        for place in asked.iter().take(256) {
+            let seen = line(observed, *place);
+            let apart = |other: &Vec<f64>| -> f64 { seen.iter().zip(other).map(|(x, y)| (x - y).powi(2)).sum() };
+            let own = apart(&lines[*place]);
+            let best = (0..count).min_by(|a, b| apart(&lines[*a]).total_cmp(&apart(&lines[*b])));
+            let Some(best) = best.filter(|best| best != place && apart(&lines[*best]) < 0.01 * own) else { continue };
+            moved.push((*place, best));
+            for (i, value) in lines[best].iter().enumerate() {
+                values[if is_row { place * columns + i } else { i * columns + place }] = *value;
+            }
+        }
+        let explained = evidence.explained(&values);
+        if !moved.is_empty() && explained > EXPLAINS {
+            let word = if is_row { "row" } else { "column" };
+            let told: Vec<String> =
+                moved.iter().take(4).map(|(to, from)| format!("{word} {to} has the values of {word} {from}")).collect();
+            let more = if moved.len() > 4 { format!(" and {} more", moved.len() - 4) } else { String::new() };
+            let kind = if moved.len() * 2 > count && count > 2 { "permuted" } else { "other-row" };
+            let places = moved.iter().map(|(to, _)| *to).take(32).collect();
+            return Some(Pattern { kind, says: told.join(", ") + &more, explained, places, factor: None });
+        }
+    }
+    None
+}
+
+/// Rows or columns with a factor of their own each.
+pub(super) fn row_factors(evidence: &Evidence) -> Option<Pattern> {
+    let (rows, columns) = (evidence.rows(), evidence.columns());
+    for (is_row, count, length) in [(true, rows, columns), (false, columns, rows)] {
+        if count < 2 || length < 4 {
+            continue;
+        }
+        let at = |place: usize, i: usize| if is_row { place * columns + i } else { i * columns + place };
+        let mut values = evidence.values.to_vec();
+        let mut factors = Vec::new();
+        for place in 0..count {
+            let positions: Vec<usize> = (0..length).map(|i| at(place, i)).collect();
+            let y: Vec<f64> = positions.iter().map(|at| evidence.values[*at]).collect();
+            let o: Vec<f64> = positions.iter().map(|at| evidence.compared.observed[*at]).collect();
+            let slope = dot(&o, &y) / dot(&y, &y);
+            if slope.is_finite() && (slope - 1.0).abs() > LEAST_FACTOR {
+                factors.push((place, slope));
+                positions.iter().for_each(|at| values[*at] *= slope);
+            }
+        }
+        let explained = evidence.explained(&values);
+        // A factor a line explains something of anything: nearly all of the difference must go.
+        if !factors.is_empty() && explained > 0.99 {
+            let word = if is_row { "row" } else { "column" };
+            let told: Vec<String> =
+                factors.iter().take(4).map(|(place, factor)| format!("{word} {place} {factor:.6}")).collect();
+            let says = format!("{} {word}s have a factor, as of a stale scale: {}", factors.len(), told.join(", "));
+            let places = factors.iter().map(|(place, _)| *place).take(32).collect();
+            return Some(Pattern {
+                kind: "stale-scale",
+                says,
+                explained,
+                places,
+                factor: factors.first().map(|one| one.1),
+            });
+        }
+    }
+    None
+}

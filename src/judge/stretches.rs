@@ -1,0 +1,132 @@
+//! Stretches of the terms of a sum that are missing, doubled or have a factor.
+
+use crate::tensor::{DType, Data, Tensor};
+
+use super::evidence::{Evidence, Pattern, Runner, budget, dot};
+use super::marked::{Sum, sums, with_mask};
+
+/// A stretch of terms of a sum that is missing, doubled or has a factor.
+pub(super) fn stretch(evidence: &Evidence) -> Option<Pattern> {
+    let program = evidence.ground.program;
+    let mut runner = Runner { evidence, left: budget(evidence) };
+    let mut best: Option<Pattern> = None;
+    for sum in sums(program) {
+        let found = stretch_of(&mut runner, &sum);
+        if let Some(found) = found.filter(|found| best.as_ref().is_none_or(|best| found.explained > best.explained)) {
+            best = Some(found);
+        }
+        if best.as_ref().is_some_and(|best| best.explained > 0.95) {
+            break;
+        }
+    }
+    best
+}
+
+fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
+    let evidence = runner.evidence;
+    let program = with_mask(evidence.ground.program, sum);
+    let number = evidence.ground.arguments.len();
+    let dtype = program.entry().parameter_shapes().get(number)?.dtype()?;
+    let mut with = |lo: usize, hi: usize, factor: f64| -> Option<Vec<f64>> {
+        let mut arguments = evidence.ground.arguments.to_vec();
+        arguments.push(mask(sum, dtype, lo, hi, factor)?);
+        runner.run(&program, &arguments)
+    };
+    let base = with(0, 0, 1.0)?;
+    let residual = evidence.residual();
+    let scale = evidence.compared.scale;
+    // What goes if a stretch is dropped, scaled; and how much of the residual it is.
+    let slope = |without: &[f64]| -> (f64, f64) {
+        let template: Vec<f64> = without
+            .iter()
+            .zip(&base)
+            .zip(scale)
+            .map(|((w, b), s)| (w - b) / s)
+            .map(|z| if z.is_finite() { z } else { 0.0 })
+            .collect();
+        let size = dot(&template, &template);
+        if size == 0.0 {
+            (0.0, 0.0)
+        } else {
+            (dot(&residual, &template) / size, dot(&residual, &template).powi(2) / size)
+        }
+    };
+    let (mut lo, mut hi) = (0, sum.terms);
+    while hi - lo > 1 {
+        let pieces = (hi - lo).min(16);
+        let cut = |piece: usize| lo + (hi - lo) * piece / pieces;
+        let mut best = (0.0, lo, hi);
+        for piece in 0..pieces {
+            let (_, explained) = slope(&with(cut(piece), cut(piece + 1), 0.0)?);
+            if explained > best.0 {
+                best = (explained, cut(piece), cut(piece + 1));
+            }
+        }
+        (lo, hi) = (best.1, best.2);
+        if best.0 == 0.0 {
+            return None;
+        }
+    }
+    // From that term on the stretch grows to both sides, and shrinks again, while it explains more at some factor.
+    let total = dot(&residual, &residual);
+    let (mut alpha, mut explained) = slope(&with(lo, hi, 0.0)?);
+    let mut step = (sum.terms / 4).max(1);
+    while step > 0 {
+        let mut tries = vec![(lo.saturating_sub(step), hi), (lo, (hi + step).min(sum.terms))];
+        if hi - lo > step {
+            tries.extend([(lo + step, hi), (lo, hi - step)]);
+        }
+        let mut is_better = false;
+        for (from, to) in tries {
+            if (from, to) == (lo, hi) {
+                continue;
+            }
+            let (factor, share) = slope(&with(from, to, 0.0)?);
+            if share > explained + 1e-9 * total {
+                (lo, hi, alpha, explained, is_better) = (from, to, factor, share, true);
+                break;
+            }
+        }
+        if !is_better {
+            step /= 2;
+        }
+    }
+    let shifted = |values: Vec<f64>| -> Vec<f64> {
+        values.iter().zip(&base).zip(evidence.values).map(|((w, b), y)| y + (w - b)).collect()
+    };
+    // The sum may be far from linear in its terms further on: what the fault itself gives counts.
+    let mut fits = Vec::new();
+    for (kind, factor) in [("dropped", 0.0), ("doubled", 2.0), ("scaled", 1.0 - alpha)] {
+        fits.push((kind, factor, evidence.explained(&shifted(with(lo, hi, factor)?))));
+    }
+    let best = fits.iter().max_by(|a, b| a.2.total_cmp(&b.2)).copied()?;
+    // A whole number of times is the simpler fault, where it explains as much.
+    let plain = fits[..2].iter().find(|fit| fit.2 > best.2 - 0.02).copied();
+    let (kind, factor, explained) = plain.unwrap_or(best);
+    let other = (kind == "scaled").then_some(factor);
+    let name = &evidence.ground.program.entry().instructions[sum.value].name;
+    let of = format!(
+        "of the {} terms of {name}, {}",
+        sum.terms,
+        if hi - lo == 1 { format!("{lo}") } else { format!("{lo} to {}", hi - 1) }
+    );
+    let says = match (kind, other) {
+        ("scaled", Some(factor)) => format!("{of} have a factor of {factor:.4}, as of a stale scale"),
+        (kind, _) => format!("{of} {} {kind}", if hi - lo == 1 { "is" } else { "are" }),
+    };
+    let places = (lo..hi).take(32).collect();
+    Some(Pattern { kind, says, explained, places, factor: other })
+}
+
+/// Ones, but for the terms `lo..hi` of a sum.
+fn mask(sum: &Sum, dtype: DType, lo: usize, hi: usize, factor: f64) -> Option<Tensor> {
+    let count: usize = sum.dims.iter().product();
+    let mut strides = vec![1; sum.dims.len()];
+    for dim in (0..sum.dims.len().saturating_sub(1)).rev() {
+        strides[dim] = strides[dim + 1] * sum.dims[dim + 1];
+    }
+    let term =
+        |at: usize| sum.along.iter().fold(0, |term, dim| term * sum.dims[*dim] + at / strides[*dim] % sum.dims[*dim]);
+    let values: Vec<f64> = (0..count).map(|at| if (lo..hi).contains(&term(at)) { factor } else { 1.0 }).collect();
+    Some(Tensor::new(&sum.dims, Data::from_f64s(dtype, &values)?))
+}
