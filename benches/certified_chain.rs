@@ -2,6 +2,8 @@
 //!
 //! Results of the chain are asked for as the program stores them: correctly rounded to f32, or said to be undecided.
 
+#![allow(unsafe_code, reason = "the rivals take pointers")]
+
 use rug::Float;
 use ulpgate::ir::{Builder, Precision, Program, Unary};
 use ulpgate::oracle::{Demand, FloatTruth, Oracle, Stats, TruthTensor};

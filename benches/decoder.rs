@@ -27,7 +27,7 @@ pub struct Decoder {
 pub const SMOL: Decoder =
     Decoder { layers: 30, width: 576, heads: 9, groups: 3, hidden: 1536, vocabulary: 49152, positions: 16 };
 
-/// What is added to mean squares.
+/// The number that is added to mean squares.
 const EPSILON: f64 = 1.0 / 131072.0;
 
 /// Approximately normal numbers: sums of twelve uniform ones.
@@ -154,6 +154,7 @@ impl Decoder {
     }
 
     /// Logits of one position, all earlier ones evaluated for it, rounded to f32.
+    #[expect(clippy::too_many_lines, reason = "the layers of one network, in order")]
     pub fn logits(&self, arguments: &[Tensor], position: usize, bits: u32) -> Vec<f32> {
         let (head, half, each) = (self.head(), self.head() / 2, self.heads / self.groups);
         let number = |value: f64| Float::with_val(bits, value);

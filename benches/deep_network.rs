@@ -23,7 +23,7 @@ fn peak() -> Option<u64> {
     Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? / 1024)
 }
 
-/// What a decoder's truth took.
+/// The cost of a decoder's truth.
 struct Measured {
     arguments: Vec<Tensor>,
     logits: Option<FloatTruth>,

@@ -3,6 +3,8 @@
 //! `cargo bench -p ulpgate-benches --bench dots` times; with `-- memory` behind it, one product of the largest size that is
 //! meant to fit into 2 GiB is certified, and the most memory that the process ever had is printed.
 
+#![allow(unsafe_code, reason = "the rivals take pointers")]
+
 use half::bf16;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -66,7 +68,7 @@ fn naive(lhs: &[f32], rhs: &[f32], k: usize, n: usize, out: &mut [f64]) {
     }
 }
 
-/// What share of the outputs each rung certified.
+/// The share of the outputs that each rung certified.
 fn shares(counts: &Counts) -> String {
     let total = counts.total() as f64;
     let parts = [
@@ -90,7 +92,7 @@ fn ladder(lhs: &[f32], rhs: &[f32], m: usize, k: usize, n: usize, out: &mut [f64
     });
 }
 
-/// How many of 1000 sampled outputs are not MPFR's sum, correctly rounded.
+/// The number of 1000 sampled outputs that are not MPFR's sum, correctly rounded.
 fn wrong([lhs, rhs]: [&[f32]; 2], k: usize, n: usize, out: &[f64], rng: &mut impl Rng) -> usize {
     let differs = |_: &usize| {
         let at = rng.random_range(0..out.len());
@@ -127,6 +129,7 @@ fn memory() {
     println!("  {}", status.lines().find(|line| line.starts_with("VmHWM")).unwrap_or("peak memory is not known here"));
 }
 
+#[expect(clippy::too_many_lines, reason = "the steps of one program, in order")]
 fn main() {
     if std::env::args().any(|argument| argument == "memory") {
         return memory();

@@ -12,7 +12,7 @@ const GROWTH: [usize; 4] = [8192, 32_768, 131_072, 524_288];
 /// MPFR alone runs on this many elements.
 const SHARE: usize = 4096;
 
-/// What is asked of one program.
+/// The answers that are asked for of one program.
 struct Question {
     name: &'static str,
     program: fn(usize) -> Program,

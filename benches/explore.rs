@@ -1,4 +1,4 @@
-//! What proving costs, against one evaluation of the machine: an enclosure of every choice, where it proves all rows.
+//! The cost of proving, against one evaluation of the machine: an enclosure of every choice, where it proves all rows.
 //! `cargo bench -p ulpgate-benches --bench explore`. The last column is in evaluations. Rates are in logits.
 
 use std::hint::black_box;

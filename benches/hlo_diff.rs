@@ -1,4 +1,4 @@
-//! How long two programs of one chain of operations are compared: twice as many values should take twice the time, and
+//! The time that comparing two programs of one chain of operations takes: twice as many values should take twice the time, and
 //! more edits no longer. `cargo bench -p ulpgate-benches --bench hlo_diff`. Rates are in bytes of text.
 
 use std::hint::black_box;

@@ -1,4 +1,4 @@
-//! How fast HLO text is read and printed: all files of `tests/data/hlo`, and each of the two forms.
+//! The speed of reading and printing HLO text: all files of `tests/data/hlo`, and each of the two forms.
 //!
 //! `cargo bench -p ulpgate-benches --bench hlo_parse`. Rates are in bytes of text: 0.1 GB/s are 100 MB/s.
 

@@ -1,6 +1,8 @@
 //! Emulated matmuls beside f32 library products, all on one thread: `cargo bench -p ulpgate-benches --bench matmul`.
 //! After `--`, `square`, `thin` or `depth` ask for one part.
 
+#![allow(unsafe_code, reason = "the rivals take pointers")]
+
 use std::hint::black_box;
 use std::num::NonZeroUsize;
 

@@ -1,5 +1,5 @@
-//! How long two programs of one chain of operations are held against each other: proving a program of 50,000 instructions the same
-//! takes well under ten seconds. `cargo bench -p ulpgate-benches --bench same`. Rates are in instructions.
+//! The time that proving two programs of one chain of operations the same takes: of 50,000 instructions it
+//! well under ten seconds. `cargo bench -p ulpgate-benches --bench same`. Rates are in instructions.
 
 use std::hint::black_box;
 

@@ -18,7 +18,7 @@ use ulpgate_benches::{Contender, contest, processor_seconds};
 
 const ROUNDS: usize = 3;
 
-/// What runs `work` and keeps the least processor time that it took.
+/// A runner of `work` that keeps the least processor time that it took.
 fn least(kept: &Cell<f64>, mut work: impl FnMut()) -> impl FnMut() {
     move || {
         let before = processor_seconds();
@@ -100,7 +100,7 @@ fn time(model: &Model, name: &str, first: &str) {
     }
 }
 
-/// What multiplies `rows` rows with every matrix of the weights, `steps` times over.
+/// A product of `rows` rows with every matrix of the weights, `steps` times over.
 fn products(arguments: &[Tensor], rows: usize, steps: usize) -> impl FnMut() {
     let unit = "v5e/default/off".parse::<Mode>().expect("a mode").matrix_unit();
     let has_head = arguments.last().is_some_and(|last| last.dims().len() == 2);

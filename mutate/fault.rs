@@ -12,22 +12,22 @@ use crate::Failure;
 /// An edit of one file that some test must notice.
 #[derive(Clone)]
 pub struct Fault {
-    /// What it is called in the output.
+    /// Its name in the output.
     pub name: String,
     /// The file, from the root of the project.
     pub file: PathBuf,
     /// The bytes that are replaced.
     pub range: Range<usize>,
-    /// What takes their place.
+    /// The text that takes their place.
     pub to: String,
-    /// What must notice it, as arguments of `cargo test`; empty where that is to be found out.
+    /// The tests that must notice it, as arguments of `cargo test`; empty if they are to be found out.
     pub test: Vec<String>,
-    /// What would go unseen if nothing noticed it.
+    /// The fault that would go unseen if nothing noticed it.
     pub why: String,
 }
 
 impl Fault {
-    /// What cargo-mutants calls it, without its place.
+    /// Its name in cargo-mutants, without its place.
     fn mutation(&self) -> &str {
         self.name.split_once(": ").map_or("", |(_, mutation)| mutation)
     }
@@ -132,7 +132,7 @@ struct Equivalent {
     file: PathBuf,
     /// The line where they stand, without the space around it.
     line: String,
-    /// What cargo-mutants calls them, without their places.
+    /// Their names in cargo-mutants, without their places.
     mutations: Vec<String>,
     /// Why no test can tell them from the original.
     #[allow(dead_code)]

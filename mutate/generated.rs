@@ -19,7 +19,7 @@ const TESTS: [(&str, &[&str]); 4] = [
     ("src/numerics/check/", &["checks", "bounds"]),
 ];
 
-/// What a test may take that is asked about a fault which quick tests did not see.
+/// The time that a test may take that is asked about a fault which quick tests did not see.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Whether every fault in these places whose name contains the text is killed, but for those that are known to change

@@ -38,13 +38,13 @@ struct Arguments {
     /// Plants what cargo-mutants makes.
     #[arg(long)]
     generated: bool,
-    /// Where cargo-mutants makes faults: a file, or a folder.
+    /// The places in which cargo-mutants makes faults: a file, or a folder.
     #[arg(long = "in", value_name = "PATH", requires = "generated")]
     places: Vec<String>,
     /// Builds optimised code: the build takes minutes, but more tests are quick enough to be asked.
     #[arg(long, requires = "generated")]
     optimized: bool,
-    /// Where survivors are written.
+    /// The file to which survivors are written.
     #[arg(long, value_name = "FILE", requires = "generated")]
     out: Option<PathBuf>,
     /// Plants only what stands in such a table, and asks the library's tests, slow ones as well.

@@ -23,10 +23,10 @@ pub struct Project {
     executables: BTreeMap<String, PathBuf>,
 }
 
-/// What is built anew.
+/// The files that are built anew.
 const PACKAGES: [&str; 2] = ["ulpgate", "ulpgate-numerics"];
 
-/// What is copied.
+/// The files that are copied.
 const PARTS: [&str; 13] = [
     "Cargo.toml",
     "Cargo.lock",
@@ -46,13 +46,13 @@ const PARTS: [&str; 13] = [
 /// The library that all others stand on.
 pub const NUMERICS: &str = "src/numerics";
 
-/// Where the switch lies in the copy.
+/// The switch's place in the copy.
 const SWITCH: &str = "src/numerics/mutant.rs";
 
 /// A fault may make the compiler suspicious.
 const UNSUSPICIOUS: [u8; 62] = *b"#![allow(warnings, arithmetic_overflow, unconditional_panic)] ";
 
-/// What the compiler says in JSON, as far as it is read.
+/// The compiler's messages in JSON, as far as they are read.
 #[derive(Deserialize)]
 struct Message {
     reason: String,

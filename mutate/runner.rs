@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use crate::Failure;
 
-/// How much memory a test may ask for, in KiB: a fault that makes it ask for all must not take the machine down.
+/// The memory that a test may ask for, in KiB: a fault that makes it ask for all must not take the machine down.
 const MEMORY: u64 = 12 << 20;
 
-/// What became of a run.
+/// The outcome of a run.
 pub struct Outcome {
     pub passed: bool,
     /// Whether it was ended.
@@ -76,7 +76,7 @@ pub fn run(
     Ok(Outcome { passed, too_long, took: computed.unwrap_or(started.elapsed()) })
 }
 
-/// How long a process and those that it has waited for have computed, where Linux says so.
+/// The time that a process and those that it has waited for have computed, where Linux says so.
 fn processor_time(process: u32) -> Option<Duration> {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // Fields 14 to 17 (proc_pid_stat(5)), in hundredths of a second; the second field ends with a parenthesis.

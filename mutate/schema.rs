@@ -18,7 +18,7 @@ pub struct Schema {
     text: String,
     source: Source,
     edits: Vec<Edit>,
-    /// How many of a fault's places have turned out not to compile.
+    /// The number of a fault's places that have turned out not to compile.
     refused: BTreeMap<u32, usize>,
 }
 
@@ -42,7 +42,7 @@ impl Schema {
         Ok(Self { text, source, edits, refused: BTreeMap::new() })
     }
 
-    /// Where a fault is switched; none where it needs a build of its own.
+    /// The place in which a fault is switched; none if it needs a build of its own.
     fn place(&self, edit: &Edit) -> Option<Place> {
         let refused = self.refused.get(&edit.fault).copied().unwrap_or(0);
         self.source.places(&edit.range, &edit.to).into_iter().nth(refused)

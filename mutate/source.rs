@@ -1,4 +1,4 @@
-//! Where in a file a fault can be switched on and off while the program runs.
+//! Places in a file where a fault can be switched on and off while the program runs.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use syn::{Arm, BinOp, Block, Expr, ExprBinary, ExprMatch, ExprUnary, File, Pat};
 
 use crate::Failure;
 
-/// How a choice is written at a place.
+/// The text of a choice at a place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Kind {
     /// Around the body of a function.

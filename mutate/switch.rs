@@ -1,4 +1,6 @@
-//! Which fault is switched on. `cargo run -p ulpgate-mutate` adds this file to its copy of the project.
+//! The fault that is switched on. `cargo run -p ulpgate-mutate` adds this file to its copy of the project.
+
+#![allow(unsafe_code, reason = "the switch is set before the program starts, and its counters race on purpose")]
 
 /// The fault in force; 0 is none.
 ///
@@ -9,7 +11,7 @@ static mut ACTIVE: u32 = 0;
 /// The value that records which faults a run would have met, and switches none on.
 const RECORD: u32 = u32::MAX;
 
-/// Which faults were met. Threads race to write the same 1.
+/// The faults that were met. Threads race to write the same 1.
 static mut MET: [u8; 1 << 16] = [0; 1 << 16];
 
 /// Whether this fault is switched on.

@@ -12,7 +12,7 @@ use crate::runner::{self, Switch};
 /// they notice deserves a quicker one.
 pub const SLOW: Duration = Duration::from_secs(3);
 
-/// What a test may take at most.
+/// The time that a test may take at most.
 const SLOWEST: Duration = Duration::from_secs(1800);
 
 /// Tests run together while they take no longer than this, so that a fault is met by the cheap ones first.
@@ -35,7 +35,7 @@ struct Test {
     met: Option<BTreeSet<u32>>,
 }
 
-/// What became of a fault.
+/// The outcome of a fault.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Fate {
     Killed,

@@ -132,18 +132,20 @@ pub mod evaluation;
 pub mod flow;
 pub mod gate;
 pub mod hlo;
+pub mod judge;
 #[cfg(feature = "html")]
 pub mod page;
 pub mod probe;
 pub mod record;
 pub mod report;
 pub mod run;
+pub mod scales;
 pub mod suite;
 pub mod why;
 
 pub use ulpgate_numerics::{
-    activity, analysis, budget, check, deadline, explore, file, input, ir, machine, metric, name, num, oracle, program,
-    rewrite, same, stat, subject, tensor, xla_cpu,
+    activity, analysis, budget, check, criterion, deadline, explore, file, input, ir, machine, metric, name, num,
+    oracle, program, rewrite, same, scaled, stat, subject, tensor, xla_cpu,
 };
 
 pub use ir::Program;

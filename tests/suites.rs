@@ -19,6 +19,7 @@ type Evaluated = Result<HashMap<String, Record>, String>;
 /// A suite's name with one group of its cases and their results, once they are there.
 type Shared = (&'static str, Arc<OnceLock<Evaluated>>, Arc<Group<'static>>);
 
+#[expect(clippy::too_many_lines, reason = "the steps of one program, in order")]
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("suites");

@@ -1,4 +1,4 @@
-//! What Python calls: texts and arrays as bytes go in, JSON and arrays as bytes come out. The package `ulpgate` around it
+//! Functions for Python: texts and arrays as bytes go in, JSON and arrays as bytes come out. The package `ulpgate` around it
 //! makes objects of them.
 
 use std::ffi::OsString;
@@ -138,7 +138,7 @@ fn exact(
     Ok(computed(py, found))
 }
 
-/// What changed from one program to another, as JSON, and as the lines that the command line prints; with arguments both are run.
+/// The changes from one program to another, as JSON, and as the lines that the command line prints; with arguments both are run.
 #[pyfunction]
 fn diff(
     py: Python<'_>,
@@ -243,6 +243,53 @@ fn errors(
     })
 }
 
+/// The rule behind elements and scales, as JSON and as the lines that the command line prints.
+#[pyfunction]
+fn scales(
+    py: Python<'_>,
+    elements: Array,
+    scales: Array,
+    per_tensor: Option<f32>,
+    input: Option<Array>,
+) -> PyResult<(String, String)> {
+    judge(py, move || {
+        let mut named = vec![tensor(&elements)?, tensor(&scales)?];
+        if let Some(input) = &input {
+            named.push(tensor(input)?);
+        }
+        let mut given = ulpgate::scales::given(&named, &[]).map_err(|e| e.to_string())?;
+        given.per_tensor = per_tensor;
+        let answer = ulpgate::scales::judge(&given).map_err(|e| e.to_string())?;
+        let text = ulpgate::scales::text(&answer).map_err(|e| e.to_string())?;
+        Ok((serde_json::to_string(&answer).map_err(|e| e.to_string())?, text))
+    })
+}
+
+/// An array with its bytes as Python takes them.
+type Stored = (String, Vec<usize>, Py<PyBytes>);
+
+/// A tensor quantised by a rule: the name of its element type, elements, scales and the per-tensor scale.
+#[pyfunction]
+fn quantize(
+    py: Python<'_>,
+    input: Array,
+    rule: String,
+    axis: usize,
+    block: Option<usize>,
+) -> PyResult<(String, Stored, Stored, Option<f32>)> {
+    let (element, made) = judge(py, move || {
+        let (_, x) = tensor(&input)?;
+        let (format, rule) = ulpgate::scaled::find_rule(&rule).map_err(|e| e.to_string())?;
+        let made = ulpgate::scaled::quantize(&x, format, rule, axis, block).map_err(|e| e.to_string())?;
+        Ok((format.element.name.to_string(), made))
+    })?;
+    let stored = |tensor: &Tensor| {
+        let bytes = PyBytes::new(py, &tensor.data().to_le_bytes()).unbind();
+        (tensor.dtype().name().to_string(), tensor.dims().to_vec(), bytes)
+    };
+    Ok((element, stored(&made.elements), stored(&made.scales), made.per_tensor))
+}
+
 /// A text of which a terminal obeys nothing, whatever names it holds; ends of lines are escaped as well.
 #[pyfunction]
 fn printable(text: &str) -> String {
@@ -284,6 +331,8 @@ fn _ulpgate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(diff, module)?)?;
     module.add_function(wrap_pyfunction!(show, module)?)?;
     module.add_function(wrap_pyfunction!(errors, module)?)?;
+    module.add_function(wrap_pyfunction!(quantize, module)?)?;
+    module.add_function(wrap_pyfunction!(scales, module)?)?;
     module.add_function(wrap_pyfunction!(printable, module)?)?;
     module.add_function(wrap_pyfunction!(tokens, module)?)
 }

@@ -37,6 +37,7 @@ from ._hlo import (
     show,
     token_rows,
 )
+from ._scales import Quantized, ScaleRules, quantize, scales
 from ._ulpgate import Error, __version__
 from .testing import assert_conforms, assert_same_tokens
 
@@ -46,8 +47,10 @@ __all__ = [
     "Diff",
     "Error",
     "Flow",
+    "Quantized",
     "ResultError",
     "Results",
+    "ScaleRules",
     "Target",
     "TokenRows",
     "WorstElement",
@@ -60,7 +63,9 @@ __all__ = [
     "diff",
     "evaluate",
     "exact",
+    "quantize",
     "result_errors",
+    "scales",
     "show",
     "token_rows",
 ]

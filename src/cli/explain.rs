@@ -18,7 +18,7 @@ use super::list::{Entry, Kind, entries};
 use super::{Exit, Failure, suites, summary, worst_rows};
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct ExplainArguments {
     /// A name from `ulpgate list`, a column of a report (`lost[output=token]`), a mode (v5e/default/tpu), a program in
     /// a mode (keep_max/v5e/default/tpu) or a case id
     name: String,
@@ -27,7 +27,7 @@ pub struct Arguments {
     slow: bool,
 }
 
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let name = arguments.name.as_str();
     // A column may name a mode, or settings.
     let column = name.split(" vs ").next().unwrap_or(name);
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 const EXAMPLE_SIZE: usize = 1024;
 
 /// A mode, a program in a mode, or a case.
-fn explain_path(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+fn explain_path(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let name = arguments.name.as_str();
     if let Ok(mode) = name.parse::<Mode>() {
         explain_mode(&mode, out)?;

@@ -28,7 +28,7 @@ use super::terminal::note;
 use super::{Exit, Failure, counterexample_files};
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct ExploreArguments {
     /// HLO text before compilation (FILE.hlo or FILE.txt), or a built-in program such as keep_max[rows=8]
     program: String,
     /// Arguments of a file's program: arg0, arg1, ...
@@ -91,7 +91,7 @@ fn family(name: &str) -> Result<&'static Family, String> {
     find_family(name).ok_or_else(|| format!("no family of choices is called that; {}", hint(name, known)))
 }
 
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     counterexample_files::check(arguments.counterexample.as_deref(), &arguments.program, &arguments.inputs)?;
     let until = from_now(arguments.seconds);
     let (program, tensors) = in_time(arguments, until, || problem(arguments))?;
@@ -172,7 +172,7 @@ const SHOWN: usize = 3;
 /// # Errors
 /// If it is over before, or the work has an error.
 fn in_time<T>(
-    arguments: &Arguments,
+    arguments: &ExploreArguments,
     until: Option<Instant>,
     work: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
@@ -216,7 +216,7 @@ fn tell_repair(repair: Option<&Repair>, out: &mut dyn Write) -> Result<(), Failu
 }
 
 /// The program and its arguments.
-fn problem(arguments: &Arguments) -> Result<(Program, Vec<Tensor>), Failure> {
+fn problem(arguments: &ExploreArguments) -> Result<(Program, Vec<Tensor>), Failure> {
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
     let program = if is_file(&arguments.program) {
         let (module, import) = read(Path::new(&arguments.program))?;

@@ -23,7 +23,7 @@ use super::summary::quantity;
 use super::{Exit, Failure, REPORTS, check_target, files_of, locked, suites, write_file};
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct GateArguments {
     /// Suites by name; all of them if none is given
     suite: Vec<String>,
     /// Folder of the committed reports [default: reports; with --slow reports/slow]
@@ -50,7 +50,7 @@ pub struct Arguments {
 }
 
 /// Evaluates afresh, compares, and writes nothing unless asked to.
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(arguments: &GateArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let suites = suites(&arguments.suite)?;
     super::run::set_threads(arguments.jobs)?;
     let selection = arguments.selected.of(&suites)?;
@@ -115,7 +115,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 }
 
 /// Checks that there is a baseline to compare with, or that it may be written.
-fn check_baseline(arguments: &Arguments, selection: &Selection, baseline: &Path) -> Result<(), Failure> {
+fn check_baseline(arguments: &GateArguments, selection: &Selection, baseline: &Path) -> Result<(), Failure> {
     let refuse = |why: String| Err(Failure::Message(why));
     if arguments.bless && !selection.takes_whole_suites() {
         return refuse("--bless accepts all cases of a suite: leave out --filter and --shard".to_string());
@@ -137,7 +137,7 @@ fn check_baseline(arguments: &Arguments, selection: &Selection, baseline: &Path)
 /// The differences from the baseline, and the files that were compared. Files over all suites can only be compared when
 /// all of them ran, wholly.
 fn differences(
-    arguments: &Arguments,
+    arguments: &GateArguments,
     suites: &[Suite],
     selection: &Selection,
     records: &[SuiteRecord],

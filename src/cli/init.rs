@@ -8,7 +8,7 @@ use clap::Args;
 use super::{Exit, Failure, write_file};
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct InitArguments {
     /// Root of the repository
     #[arg(default_value = ".")]
     folder: PathBuf,
@@ -25,7 +25,7 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 /// Writes the files, or none if one of them is there.
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(arguments: &InitArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let at = |name: &str| arguments.folder.join(name);
     // A link is there, wherever it leads.
     let is_there = |name: &&str| std::fs::symlink_metadata(at(name)).is_ok();

@@ -18,7 +18,7 @@ use crate::rewrite::POLICIES;
 use super::{Exit, Failure, suites};
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct ListArguments {
     /// Kind of names to list; all kinds if absent
     what: Option<Kind>,
     /// Print as JSON
@@ -111,7 +111,7 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
     Ok(list)
 }
 
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(arguments: &ListArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let list = entries(arguments.what)?;
     if arguments.json {
         let values: Vec<serde_json::Value> =

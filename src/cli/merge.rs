@@ -12,7 +12,7 @@ use super::reports_folder::check_reports;
 use super::{Exit, Failure, folder, locked};
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct MergeArguments {
     /// Folders of reports, as `run --shard K/N --out DIR` writes them
     #[arg(value_name = "DIR", required = true)]
     from: Vec<PathBuf>,
@@ -24,7 +24,7 @@ pub struct Arguments {
 }
 
 /// Joins the records of some folders, keeps them, writes their reports, prints the summary.
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(arguments: &MergeArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let mut parts = Vec::new();
     for folder in &arguments.from {
         parts.push((folder.display().to_string(), read_folder(folder)?));

@@ -13,6 +13,7 @@ mod gate;
 mod hlo;
 mod init;
 mod job_array;
+mod judge;
 mod list;
 mod merge;
 mod output;
@@ -23,6 +24,7 @@ mod report;
 mod reports_folder;
 mod run;
 mod same;
+mod scales;
 mod seconds;
 mod summary;
 mod terminal;
@@ -64,7 +66,7 @@ const REPORTS: &str = "reports";
     about = "Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth",
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
         Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
-        changed gate, two programs that differ, elements that --exact leaves undecided, a row that explore does not prove, a flipped token, or answers to a probe that no mode gives; 2 could not judge (bad file, unknown name, \
+        changed gate, two programs that differ, elements that --exact leaves undecided, a result that judge finds outside, a row that explore does not prove, a flipped token, scales that no rule explains, or answers to a probe that no mode gives; 2 could not judge (bad file, unknown name, \
         unsupported operation, programs that same leaves open, nothing judged or decided, the time of --seconds over; another process writes the same folder). The code is the \
          verdict whoever reads the output.\n\n\
          ULPGATE_MEMORY=8G: the memory that arrays may take at once [default: what the system, control groups and ulimit -v leave]. \
@@ -81,29 +83,33 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Run suites and write their reports
-    Run(run::Arguments),
+    Run(run::RunArguments),
     /// Evaluate afresh and compare with the committed reports
-    Gate(gate::Arguments),
+    Gate(gate::GateArguments),
     /// Write the reports of an earlier run again, from the records it kept
-    Report(report::Arguments),
+    Report(report::ReportArguments),
     /// Join the records of runs that shared the cases between them (run --shard), and write their reports
-    Merge(merge::Arguments),
+    Merge(merge::MergeArguments),
     /// List what there is: chips, programs, inputs, metrics, checks, suites, ...
-    List(list::Arguments),
+    List(list::ListArguments),
     /// Programs that compilers dump: run HLO text, show its precision, compare two, say why a token flipped
     #[command(subcommand)]
     Hlo(hlo::Command),
     /// Prove that two programs give the same bits for all inputs, or find an input that parts them
-    Same(same::Arguments),
+    Same(same::SameArguments),
     /// Every outcome that a compiler's flags permit: which rows keep their token whatever it chooses, and which do not
-    Explore(explore::Arguments),
+    Explore(explore::ExploreArguments),
+    /// Judge results from elsewhere: same bits as a mode, conforming, or outside, and what is wrong
+    Judge(judge::JudgeArguments),
+    /// Name the rule that made the scales of a quantised tensor (MX formats, NVFP4, int8, int4)
+    Scales(scales::ScalesArguments),
     /// Which mode a chip, a compiler or a framework computes in: questions to ask it, and the modes that its answers name
-    Probe(probe::Arguments),
+    Probe(probe::ProbeArguments),
     /// Write a first suite, a program and a CI workflow into a repository
-    Init(init::Arguments),
+    Init(init::InitArguments),
     /// Explain a name, a column, a verdict, a mode, or a case: what it models, the rows that show what it finds, and
     /// the program as the compiler leaves it
-    Explain(explain::Arguments),
+    Explain(explain::ExplainArguments),
 }
 
 impl Command {
@@ -117,7 +123,9 @@ impl Command {
             Command::List(arguments) => arguments.json,
             Command::Hlo(command) => command.is_for_programs(),
             Command::Same(arguments) => arguments.json,
+            Command::Scales(arguments) => arguments.json,
             Command::Explore(arguments) => arguments.json,
+            Command::Judge(arguments) => arguments.json,
             Command::Probe(arguments) => arguments.json,
             Command::Init(_) | Command::Explain(_) => false,
         }
@@ -129,10 +137,12 @@ impl Command {
             Command::Run(arguments) => arguments.limit.seconds,
             Command::Gate(arguments) => arguments.limit.seconds,
             Command::Hlo(command) => command.seconds(),
+            Command::Judge(arguments) => arguments.limit.seconds,
             Command::Report(_)
             | Command::Merge(_)
             | Command::List(_)
             | Command::Same(_)
+            | Command::Scales(_)
             | Command::Explore(_)
             | Command::Probe(_)
             | Command::Init(_)
@@ -148,8 +158,14 @@ impl Command {
             | Command::Report(_)
             | Command::Merge(_)
             | Command::List(_)
+            | Command::Scales(_)
             | Command::Init(_) => false,
-            Command::Hlo(_) | Command::Same(_) | Command::Explore(_) | Command::Probe(_) | Command::Explain(_) => true,
+            Command::Hlo(_)
+            | Command::Same(_)
+            | Command::Explore(_)
+            | Command::Judge(_)
+            | Command::Probe(_)
+            | Command::Explain(_) => true,
         }
     }
 }
@@ -199,7 +215,7 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if let Err(why) = budget::from_environment() {
         return could_not_judge(&why);
     }
-    let command = arguments.command.unwrap_or(Command::Run(run::Arguments::default()));
+    let command = arguments.command.unwrap_or(Command::Run(run::RunArguments::default()));
     if command.evaluates()
         && let Err(why) = start_threads(None)
     {
@@ -220,6 +236,8 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Explore(arguments) => explore::run(&arguments, &mut out),
         Command::Hlo(command) => hlo::run(&command, &mut out),
         Command::Same(arguments) => same::run(&arguments, &mut out),
+        Command::Judge(arguments) => judge::run(&arguments, &mut out),
+        Command::Scales(arguments) => scales::run(&arguments, &mut out),
         Command::Probe(arguments) => probe::run(&arguments, &mut out),
     });
     // The verdict stands, whoever reads it; output that was lost on a full disk is none.

@@ -7,7 +7,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::probe::{
-    Answers, Emulated, GroupOutcome, Identified, Pattern, Property, count_modes, identify, measure, questions, write_folder,
+    Answers, Emulated, GroupOutcome, Identified, Pattern, Property, count_modes, identify, measure, questions,
+    write_folder,
 };
 
 use super::{Exit, Failure};
@@ -22,7 +23,7 @@ use super::{Exit, Failure};
     measured: properties read off the answers alone, true of machines that no mode describes.\n\n\
     Exit codes: 0 a mode gives every answer; 1 none does; 2 could not judge (a bad file)."
 )]
-pub struct Arguments {
+pub struct ProbeArguments {
     /// Folder to write the questions and the scripts into
     #[arg(long, value_name = "DIR", required_unless_present = "answers", conflicts_with = "answers")]
     out: Option<PathBuf>,
@@ -35,7 +36,7 @@ pub struct Arguments {
 }
 
 /// Writes the questions, or names the modes of answers.
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(arguments: &ProbeArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let questions = questions();
     if let Some(folder) = &arguments.out {
         let paths = write_folder(folder, &questions)?;
@@ -55,7 +56,9 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
         return Ok(Exit::AsExpected);
     }
     let Some(path) = &arguments.answers else {
-        return Err(Failure::Message("probe takes --out DIR or --answers FILE; see `ulpgate probe --help`".to_string()));
+        return Err(Failure::Message(
+            "probe takes --out DIR or --answers FILE; see `ulpgate probe --help`".to_string(),
+        ));
     };
     let answers = Answers::read(path, &questions)?;
     let identified = identify(&answers, &questions, &mut Emulated::default())?;

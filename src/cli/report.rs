@@ -18,7 +18,7 @@ use super::summary::{self, Extent, Written, quantity};
 use super::{Exit, Failure, folder, locked};
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct ReportArguments {
     /// Folder of reports whose records are read
     #[arg(value_name = "DIR", default_value = super::REPORTS)]
     from: PathBuf,
@@ -46,7 +46,7 @@ pub(super) struct Form {
 }
 
 /// Reads the records of a folder, writes their reports, prints the summary.
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(arguments: &ReportArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let suites = read_folder(&arguments.from)?;
     let target = folder(&arguments.out, &arguments.from)?;
     check_reports(&target, suites.iter().map(SuiteRecord::name))?;

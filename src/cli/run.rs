@@ -23,7 +23,7 @@ use super::threads::start_threads;
 use super::{Exit, Failure, REPORTS, files_of, folder, locked, suites};
 
 #[derive(Args, Default)]
-pub struct Arguments {
+pub struct RunArguments {
     /// Suites by name; all of them if none is given
     suite: Vec<String>,
     /// Folder for the reports [default: reports, if every case runs; else none are written]
@@ -77,7 +77,7 @@ impl Selected {
 }
 
 /// Evaluates the chosen cases, prints the summary, writes the reports.
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let suites = suites(&arguments.suite)?;
     let selection = arguments.selected.of(&suites)?;
     set_threads(arguments.jobs)?;

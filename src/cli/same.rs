@@ -29,7 +29,7 @@ use super::{Exit, Failure, check_target, hlo};
     Exit codes: 0 the same; 1 they part; 2 open, or could not judge (bad file, arguments of other kinds, an unsupported \
     operation)."
 )]
-pub struct Arguments {
+pub struct SameArguments {
     /// A program, as HLO text, or a folder of them
     one: PathBuf,
     /// Another one
@@ -64,7 +64,7 @@ fn assumption(name: &str) -> Result<Assumption, String> {
 }
 
 /// Prints a verdict, or one a pair of files.
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(arguments: &SameArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let read = [&arguments.one, &arguments.other].map(PathBuf::clone);
     arguments.witness.iter().try_for_each(|path| check_target(path, read.clone()))?;
     let Some(pair) = FolderPair::of(&arguments.one, &arguments.other)? else {
@@ -87,7 +87,7 @@ fn exit(answer: &Answer) -> Result<Exit, Failure> {
     }
 }
 
-fn judge(arguments: &Arguments, one: &Path, other: &Path) -> Result<Answer, Failure> {
+fn judge(arguments: &SameArguments, one: &Path, other: &Path) -> Result<Answer, Failure> {
     let (one, other) = (read(one)?, read(other)?);
     let mut settings = Settings::new(&arguments.mode);
     if let Some(mode) = &arguments.other_mode {
@@ -125,7 +125,7 @@ fn write_witness(path: &Path, imports: [&Import; 2], parting: &Parting) -> Resul
     safetensors::write(path, &tensors).map_err(|error| Failure::Message(error.to_string()))
 }
 
-fn write_answer(arguments: &Arguments, answer: &Answer, out: &mut dyn Write) -> Result<(), Failure> {
+fn write_answer(arguments: &SameArguments, answer: &Answer, out: &mut dyn Write) -> Result<(), Failure> {
     let Answer { verdict, compared, rests_on, tried } = answer;
     if arguments.json {
         let shown = |shown: &crate::same::Shown| {

@@ -10,11 +10,11 @@ use crate::program::{ImportedError, scores_of};
 use crate::subject;
 use crate::tensor::{DType, Tensor};
 
-use super::differ::{Verdict, differences, float, integers, nans_of_other_bits, sets, ties, tokens, width};
-use super::expression::{Combiner, Expressions, Head};
+use super::expression::{ExpressionHead, Expressions, ReductionOperation};
+use super::graph::ArithmeticHabits;
 use super::graph::Graph;
 use super::results::{DiffError, same_results};
-use super::rule::Habits;
+use super::verdict::{Verdict, differences, float, integers, nans_of_other_bits, sets, ties, tokens, width};
 
 /// Why two programs have no results to compare.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -111,6 +111,7 @@ pub enum Scores<'a> {
 ///
 /// # Errors
 /// If the programs take different arguments, or cannot be run, or the scores rank no tokens.
+#[expect(clippy::too_many_lines, reason = "the steps of one comparison, in order")]
 pub fn outcomes(
     before: &Import,
     after: &Import,
@@ -138,11 +139,11 @@ pub fn outcomes(
     }
     let (truth, why) = truth(before, arguments, &one, &differs, announce);
     let exact = ranking.and_then(|ranking| match ranking {
-        Ranking::Exactly(program) => exactly_ranked(&program, arguments, announce),
-        Ranking::By(scores) => Some((scores.dims().to_vec(), numbers(scores))),
+        ScoreRanking::Exactly(program) => exactly_ranked(&program, arguments, announce),
+        ScoreRanking::By(scores) => Some((scores.dims().to_vec(), numbers(scores))),
     });
     let mut expressions = Expressions::default();
-    let mut graph = Graph::new(before, Habits::default());
+    let mut graph = Graph::new(before, ArithmeticHabits::default());
     graph.read(&mut expressions, &mut |_, _, _| None);
     let maxima = maxima(&graph, &expressions, &one);
     let are_scores = super::scores::scores(&graph, &expressions, &one);
@@ -210,7 +211,7 @@ fn truth(
 }
 
 /// Numbers that rank tokens, checked to rank some.
-enum Ranking<'a> {
+enum ScoreRanking<'a> {
     /// The exact values of this program's result.
     Exactly(Program),
     /// These numbers.
@@ -218,14 +219,14 @@ enum Ranking<'a> {
 }
 
 /// Scores that rank tokens of some result of BEFORE.
-fn ranking<'a>(before: &Import, scores: Scores<'a>) -> Result<Ranking<'a>, OutcomeError> {
+fn ranking<'a>(before: &Import, scores: Scores<'a>) -> Result<ScoreRanking<'a>, OutcomeError> {
     let (name, shape, ranking) = match scores {
         Scores::Named(name) => {
             let program = scores_of(&before.program, name).map_err(OutcomeError::UnknownScores)?;
             let entry = program.entry();
-            (name, entry.instructions[entry.root].shape.clone(), Ranking::Exactly(program))
+            (name, entry.instructions[entry.root].shape.clone(), ScoreRanking::Exactly(program))
         }
-        Scores::Given(name, scores) => (name, Shape::array(scores.dtype(), scores.dims()), Ranking::By(scores)),
+        Scores::Given(name, scores) => (name, Shape::array(scores.dtype(), scores.dims()), ScoreRanking::By(scores)),
     };
     let results = before.program.outputs().into_iter().map(|id| &before.program.entry().instructions[id].shape);
     let ranked = |result: &Shape| match result.dtype() {
@@ -278,7 +279,11 @@ fn maxima(graph: &Graph, expressions: &Expressions, results: &[Tensor]) -> Vec<(
     let outputs: Vec<_> = graph.import.program.outputs().into_iter().map(|id| graph.values[id].with_sign()).collect();
     let mut found = Vec::new();
     for (maximum, id) in outputs.iter().enumerate() {
-        let (Head::Reduce { by: Combiner::Known(Binary::Maximum), .. }, [of]) = expressions.get(*id) else { continue };
+        let (ExpressionHead::Reduce { by: ReductionOperation::Known(Binary::Maximum), .. }, [of]) =
+            expressions.get(*id)
+        else {
+            continue;
+        };
         let is_of = |other: &usize| {
             let rows = results[*other].len() / width(&results[*other]).max(1);
             outputs[*other] == *of && results[*other].dims().len() > 1 && results[maximum].len() == rows

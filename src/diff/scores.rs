@@ -6,15 +6,15 @@ use crate::hlo::Import;
 use crate::ir::Binary;
 use crate::tensor::{DType, Tensor};
 
-use super::expression::{Combiner, ExpressionId, Expressions, Head};
+use super::expression::{ExpressionHead, ExpressionId, Expressions, ReductionOperation};
+use super::graph::ArithmeticHabits;
 use super::graph::Graph;
-use super::rule::Habits;
 
 /// Whether each result of a program ranks tokens: it picks by them, or gives what was picked beside them. `results` are those
 /// of one call, for their types and dims.
 pub fn rank_tokens(import: &Import, results: &[Tensor]) -> Vec<bool> {
     let mut expressions = Expressions::default();
-    let mut graph = Graph::new(import, Habits::default());
+    let mut graph = Graph::new(import, ArithmeticHabits::default());
     graph.read(&mut expressions, &mut |_, _, _| None);
     scores(&graph, &expressions, results)
 }
@@ -49,12 +49,14 @@ fn goes_with(picked: &Tensor, scores: &Tensor) -> bool {
 fn picked_by(graph: &Graph, expressions: &Expressions) -> BTreeSet<ExpressionId> {
     let live = graph.values.iter().filter(|value| value.live).flat_map(|value| value.expressions.iter().copied());
     let maximum_of = |id: ExpressionId| match expressions.get(expressions.origin(id)) {
-        (Head::Reduce { by: Combiner::Known(Binary::Maximum), .. }, &[of]) => Some(of),
+        (ExpressionHead::Reduce { by: ReductionOperation::Known(Binary::Maximum), .. }, &[of]) => Some(of),
         _ => None,
     };
     let key = |id: ExpressionId| match expressions.get(id) {
-        (Head::Index { .. } | Head::Sorted { .. } | Head::Candidates, &[key, ..]) => Some(key),
-        (Head::Compare(_), &[a, b]) => {
+        (ExpressionHead::Index { .. } | ExpressionHead::Sorted { .. } | ExpressionHead::Candidates, &[key, ..]) => {
+            Some(key)
+        }
+        (ExpressionHead::Compare(_), &[a, b]) => {
             [(a, b), (b, a)].into_iter().find(|(x, y)| maximum_of(*y) == Some(*x)).map(|(x, _)| x)
         }
         _ => None,

@@ -24,7 +24,7 @@ pub struct Collective {
 pub(super) fn collectives(import: &Import) -> Vec<Collective> {
     let one = |known: &crate::hlo::PlannedCollective| Collective {
         name: known.name.clone(),
-        opcode: known.opcode.clone(),
+        opcode: known.opcode.to_string(),
         op_name: known.op_name.clone(),
         devices: known.devices,
         plan: known.algorithm_text(),

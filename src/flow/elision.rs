@@ -59,18 +59,18 @@ const fn rule_name(rule: Rule) -> &'static str {
 /// The changes that the compiler behind each mode's policy would make to the roundings of a program, in the order of
 /// the modes, then of the values.
 pub fn elisions(program: &Program, modes: &[Mode]) -> Vec<Elision> {
-    let declared = Seen::of(program, &|id| own_name(program, id));
+    let declared = SeenPrecisions::of(program, &|id| own_name(program, id));
     modes.iter().flat_map(|mode| of_mode(program, &declared, mode)).collect()
 }
 
-fn of_mode(program: &Program, declared: &Seen, mode: &Mode) -> Vec<Elision> {
-    let steps: Vec<(Rule, Seen)> = rewrite::steps(program, mode.excess, &|op| mode.chip.native_bf16(op))
+fn of_mode(program: &Program, declared: &SeenPrecisions, mode: &Mode) -> Vec<Elision> {
+    let steps: Vec<(Rule, SeenPrecisions)> = rewrite::steps(program, mode.excess, &|op| mode.chip.native_bf16(op))
         .iter()
-        .map(|(rule, rewritten)| (*rule, Seen::of_rewritten(rewritten, program)))
+        .map(|(rule, rewritten)| (*rule, SeenPrecisions::of_rewritten(rewritten, program)))
         .collect();
     let Some((_, last)) = steps.last() else { return Vec::new() };
     // The rule that made the last state: the first from which on it holds.
-    let made_by = |is_last: &dyn Fn(&Seen) -> bool| {
+    let made_by = |is_last: &dyn Fn(&SeenPrecisions) -> bool| {
         let from = steps.iter().rposition(|(_, seen)| !is_last(seen)).map_or(0, |at| at + 1);
         steps.get(from).map_or("", |(rule, _)| rule_name(*rule))
     };
@@ -123,23 +123,23 @@ fn of_mode(program: &Program, declared: &Seen, mode: &Mode) -> Vec<Elision> {
 }
 
 /// A value's name, a reader's name, and the number of its operand.
-type Key = (String, String, Option<usize>);
+type ElisionKey = (String, String, Option<usize>);
 
 /// The values that a program's readers see, by the declared names.
-struct Seen {
+struct SeenPrecisions {
     views: Vec<Vec<View>>,
     /// The widest view of a value by a reader, and whether a conversion on the way rounds it.
-    seen: HashMap<Key, (Precision, bool)>,
+    seen: HashMap<ElisionKey, (Precision, bool)>,
     /// The precision of each value that rounds its own result.
     computed: HashMap<String, Precision>,
 }
 
-impl Seen {
+impl SeenPrecisions {
     /// `name` gives a value's name in the declared program.
-    fn of(program: &Program, name: &dyn Fn(ValueId) -> String) -> Seen {
+    fn of(program: &Program, name: &dyn Fn(ValueId) -> String) -> SeenPrecisions {
         let analysis = Analysis::new(program);
         let (held, views) = (analysis.precisions(), views(&analysis));
-        let mut seen: HashMap<Key, (Precision, bool)> = HashMap::new();
+        let mut seen: HashMap<ElisionKey, (Precision, bool)> = HashMap::new();
         let mut computed = HashMap::new();
         for (id, held) in held.iter().enumerate() {
             if let Some(holds) = held.first().filter(|_| held.computes) {
@@ -154,12 +154,12 @@ impl Seen {
                 }
             }
         }
-        Seen { views, seen, computed }
+        SeenPrecisions { views, seen, computed }
     }
 
-    fn of_rewritten(rewritten: &Rewritten, declared: &Program) -> Seen {
+    fn of_rewritten(rewritten: &Rewritten, declared: &Program) -> SeenPrecisions {
         let Rewritten { program, origins } = rewritten;
-        Seen::of(program, &|id| match origins[id] {
+        SeenPrecisions::of(program, &|id| match origins[id] {
             Some(origin) => own_name(declared, origin),
             None => own_name(program, id),
         })
@@ -170,7 +170,7 @@ fn own_name(program: &Program, id: ValueId) -> String {
     program.entry().instructions[id].name.clone()
 }
 
-fn key(program: &Program, name: &dyn Fn(ValueId) -> String, id: ValueId, view: &View) -> Key {
+fn key(program: &Program, name: &dyn Fn(ValueId) -> String, id: ValueId, view: &View) -> ElisionKey {
     let (reader, operand) = match view.reader {
         Reader::Value { id, operand } => (name(id), Some(operand)),
         Reader::Result(position) => (program.output_names[position].clone(), None),

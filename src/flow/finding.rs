@@ -8,6 +8,7 @@ use crate::analysis::Precision;
 
 use super::elision::{Effect, Elision};
 use super::node::{Use, Value};
+use super::reading_kind::ReadingKind;
 
 /// The kind of a finding; in JSON in kebab case (`two-views`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -61,6 +62,9 @@ pub struct Sight {
     pub roles: Vec<Option<String>>,
     /// Conversions that drop bits on the way, and values whose own dtype does.
     pub rounded_by: Vec<String>,
+    /// The kind of each reader's operation.
+    #[serde(skip)]
+    pub(super) kinds: Vec<ReadingKind>,
 }
 
 impl Finding {
@@ -82,9 +86,8 @@ impl Finding {
 
     /// Whether a comparison, an argmax, a sort or the like is among those that see different values.
     fn is_about_a_choice(&self) -> bool {
-        let choices = ["compare", "argmax", "argmin", "sort", "topk", "ApproxTopK", "PartialReduce"];
-        let choice = |what: &String| choices.iter().any(|c| what.starts_with(c));
-        self.kind == FindingKind::MixedCompare || self.views.iter().any(|view| view.what.iter().any(choice))
+        let views = || self.views.iter().flat_map(|view| &view.kinds);
+        self.kind == FindingKind::MixedCompare || views().any(|kind| kind.is_choice())
     }
 }
 
@@ -150,6 +153,7 @@ fn sights<'a>(uses: impl Iterator<Item = &'a Use>) -> Vec<Sight> {
                 what: Vec::new(),
                 roles: Vec::new(),
                 rounded_by: Vec::new(),
+                kinds: Vec::new(),
             });
             views.len() - 1
         });
@@ -158,6 +162,7 @@ fn sights<'a>(uses: impl Iterator<Item = &'a Use>) -> Vec<Sight> {
             view.readers.push(one.reader.clone());
             view.what.push(one.what.clone());
             view.roles.push(one.role.clone());
+            view.kinds.push(one.kind);
         }
         if let Some(by) = one.rounded_by.as_ref().filter(|by| told.insert((at, false, by.as_str()))) {
             view.rounded_by.push(by.clone());
@@ -186,28 +191,17 @@ fn disagreement(views: &[Sight]) -> Option<String> {
 /// The kinds of the readers of one view, each once.
 fn kinds(view: &Sight) -> Vec<&str> {
     let mut kinds: Vec<&str> = Vec::new();
-    for (what, role) in view.what.iter().zip(&view.roles) {
+    for (kind, role) in view.kinds.iter().zip(&view.roles) {
         // `sort, largest first` is a sort.
         let role = role.as_deref().map(|role| role.split(',').next().unwrap_or(role));
-        if let Some(kind) = role.or_else(|| agreeing(what)).filter(|kind| !kinds.contains(kind)) {
+        if let Some(kind) = role.or_else(|| kind.noun()).filter(|kind| !kinds.contains(kind)) {
             kinds.push(kind);
         }
     }
-    if kinds.is_empty() && view.what.iter().any(|w| w == "result") {
+    if kinds.is_empty() && view.kinds.contains(&ReadingKind::Result) {
         kinds.push("stored result");
     }
     kinds
-}
-
-/// The kind of a reader, if one would expect readers of this kind to agree.
-fn agreeing(what: &str) -> Option<&'static str> {
-    const KINDS: [&str; 11] =
-        ["cumsum", "sum", "argmax", "argmin", "max", "min", "sort", "topk", "ApproxTopK", "PartialReduce", "dot"];
-    if what.starts_with("compare") {
-        return Some("comparison");
-    }
-    let last = what.rsplit(' ').next().unwrap_or(what);
-    KINDS.into_iter().find(|kind| *kind == last)
 }
 
 /// Values that a compiler would show un-rounded to some readers only.
@@ -253,7 +247,7 @@ fn two_views_if_compiled(values: &[Value], elisions: &[Elision]) -> Vec<Finding>
 fn mixed_compare(values: &[Value]) -> impl Fn(&Value) -> Option<Finding> {
     let constants: HashSet<&String> = values.iter().filter(|v| v.constant).map(|v| &v.name).collect();
     move |value| {
-        if value.opcode != "compare" {
+        if value.kind != ReadingKind::Comparison {
             return None;
         }
         let side = |operand: usize| value.reads.iter().find(|r| r.operand == operand && !constants.contains(&r.value));
@@ -307,7 +301,7 @@ fn narrow_sums_if_compiled(values: &[Value], elisions: &[Elision]) -> Vec<Findin
 /// A dot is rounded to its type by nature; a sum that was asked for in a wide type is not.
 fn rounded_away(value: &Value) -> Option<Finding> {
     let sum = value.accumulation.as_ref().filter(|a| a.terms > 1 && a.rounded_to.is_none())?;
-    let holds = value.holds.filter(|h| h.name() == sum.dtype && value.opcode != "dot")?;
+    let holds = value.holds.filter(|h| h.name() == sum.dtype && value.kind != ReadingKind::Dot)?;
     let views = sights(value.uses.iter());
     let narrower = |view: &Sight| view.holds != holds && view.holds.within(holds);
     if views.is_empty() || !views.iter().all(narrower) {
@@ -322,36 +316,49 @@ mod tests {
     use super::*;
     use crate::num::{BF16, F32};
 
-    fn sight(what: &[&str], roles: &[Option<&str>], holds: Precision) -> Sight {
+    fn sight(kinds: &[ReadingKind], roles: &[Option<&str>], holds: Precision) -> Sight {
         Sight {
             holds,
-            readers: what.iter().map(|w| w.to_string()).collect(),
-            what: what.iter().map(|w| w.to_string()).collect(),
+            readers: kinds.iter().map(|kind| format!("{kind:?}")).collect(),
+            // A kernel of the user may have any name.
+            what: kinds.iter().map(|_| "sort_by_kernel".to_string()).collect(),
             roles: roles.iter().map(|r| r.map(str::to_string)).collect(),
             rounded_by: Vec::new(),
+            kinds: kinds.to_vec(),
         }
     }
 
     #[test]
     fn disagreements_are_sentences() {
+        use ReadingKind::{ArgMax, Comparison, Maximum, Other, Result, Sort, Sum};
         let [f32, bf16] = [&F32, &BF16].map(Precision::of);
-        let told = |wide: &[&str], narrow: &[&str]| {
+        let told = |wide: &[ReadingKind], narrow: &[ReadingKind]| {
             let none = [None; 4];
             told(&[sight(wide, &none[..wide.len()], f32), sight(narrow, &none[..narrow.len()], bf16)])
         };
-        assert_eq!(told(&["f32 sum"], &["argmax"]), "the sum and the argmax do not see the same value.");
+        assert_eq!(told(&[Sum], &[ArgMax]), "the sum and the argmax do not see the same value.");
         assert_eq!(
-            told(&["compare GE"], &["sort", "argmax"]),
+            told(&[Comparison], &[Sort, ArgMax]),
             "the comparison does not see the same value as the sort and the argmax."
         );
         assert_eq!(
-            told(&["f32 sum", "max"], &["result"]),
+            told(&[Sum, Maximum], &[Result]),
             "the sum and the max do not see the same value as the stored result."
         );
-        assert_eq!(told(&["argmax", "max"], &["argmax"]), "not every argmax sees the same value.");
-        assert_eq!(told(&["multiply"], &["add"]), "some readers see it in f32, others in bf16.");
-        let shift = sight(&["subtract"], &[Some("softmax shift")], f32);
-        let sort = sight(&["sort"], &[Some("sort, largest first")], bf16);
+        assert_eq!(told(&[ArgMax, Maximum], &[ArgMax]), "not every argmax sees the same value.");
+        assert_eq!(told(&[Other], &[Other]), "some readers see it in f32, others in bf16.");
+        let shift = sight(&[Other], &[Some("softmax shift")], f32);
+        let sort = sight(&[Sort], &[Some("sort, largest first")], bf16);
         assert_eq!(super::told(&[shift, sort]), "the softmax shift and the sort do not see the same value.");
+    }
+
+    #[test]
+    fn a_name_that_begins_like_a_choice_is_none() {
+        let [f32, bf16] = [&F32, &BF16].map(Precision::of);
+        let about = |kind| {
+            let views = vec![sight(&[kind], &[None], f32), sight(&[ReadingKind::Other], &[None], bf16)];
+            Finding { views, ..Finding::new(FindingKind::TwoViews, String::new(), &[]) }.is_about_a_choice()
+        };
+        assert!(about(ReadingKind::Sort) && !about(ReadingKind::Other));
     }
 }

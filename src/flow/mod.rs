@@ -13,6 +13,7 @@ mod finding;
 mod graphviz;
 mod group;
 mod node;
+mod reading_kind;
 mod text;
 mod unknown;
 mod uses;

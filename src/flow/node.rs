@@ -10,6 +10,7 @@ use crate::ir::{Binary, Op, Program, Shape, ValueId};
 
 use super::accumulation::{Accumulation, accumulation};
 use super::group::Members;
+use super::reading_kind::ReadingKind;
 use super::uses::{Reader, View, is_passage, is_source};
 
 /// One value of the entry.
@@ -52,6 +53,9 @@ pub struct Value {
     pub reads: Vec<Read>,
     /// The readers that see it.
     pub uses: Vec<Use>,
+    /// The kind of its operation.
+    #[serde(skip)]
+    pub(super) kind: ReadingKind,
     /// Whether it has nothing to read: parameters, constants, counters.
     #[serde(skip)]
     pub(super) source: bool,
@@ -96,6 +100,9 @@ pub struct Use {
     pub rounded_by: Option<String>,
     /// The file's conversions on the way, in order.
     pub conversions: Vec<String>,
+    /// The kind of the reader's operation.
+    #[serde(skip)]
+    pub(super) kind: ReadingKind,
 }
 
 impl Value {
@@ -116,6 +123,7 @@ impl Value {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "the parts of one record depend on those before")]
 pub(super) fn values(import: &Import, analysis: &Analysis, views: &[Vec<View>], groups: &[Members]) -> Vec<Value> {
     let (program, held, meanings) = (analysis.program, analysis.precisions(), analysis.meanings());
     let instructions = &program.entry().instructions;
@@ -158,6 +166,7 @@ pub(super) fn values(import: &Import, analysis: &Analysis, views: &[Vec<View>], 
             copies: others.iter().map(|copy| name(*copy)).collect(),
             reads: Vec::new(),
             uses: Vec::new(),
+            kind: ReadingKind::of(analysis, id),
             source: is_source(&instruction.op),
             operands: instruction.operands.clone(),
             meaning: meanings[id],
@@ -185,11 +194,12 @@ pub(super) fn values(import: &Import, analysis: &Analysis, views: &[Vec<View>], 
             };
             let what = reader_id.map_or("result".to_string(), |reader| values[reader].what.clone());
             let role = reader_id.and_then(|reader| values[reader].role.clone());
+            let kind = reader_id.map_or(ReadingKind::Result, |reader| values[reader].kind);
             if let Reader::Value { id: reader, operand } = view.reader {
                 let read = Read { operand, value: name(id), holds: view.holds, rounded_by: rounded_by.clone() };
                 values[reader].reads.push(read);
             }
-            values[id].uses.push(Use { reader, what, role, operand, holds: view.holds, rounded_by, conversions });
+            values[id].uses.push(Use { reader, what, role, operand, holds: view.holds, rounded_by, conversions, kind });
         }
     }
     for value in &mut values {

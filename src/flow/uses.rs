@@ -71,7 +71,7 @@ pub fn views(analysis: &Analysis) -> Vec<Vec<View>> {
     for (position, output) in analysis.program.outputs().into_iter().enumerate() {
         results.entry(output).or_default().push(position);
     }
-    let walk = Walk { analysis, results };
+    let walk = UseWalk { analysis, results };
     (0..entry.instructions.len())
         .map(|id| match entry.instructions[id].op {
             Op::Constant(_) | Op::Iota { .. } => Vec::new(),
@@ -81,7 +81,7 @@ pub fn views(analysis: &Analysis) -> Vec<Vec<View>> {
         .collect()
 }
 
-struct Walk<'a> {
+struct UseWalk<'a> {
     analysis: &'a Analysis<'a>,
     /// The results that a value is, by position.
     results: HashMap<ValueId, Vec<usize>>,
@@ -96,7 +96,7 @@ struct Step {
     conversions: Vec<ValueId>,
 }
 
-impl Walk<'_> {
+impl UseWalk<'_> {
     fn from(&self, source: ValueId) -> Vec<View> {
         let (entry, held) = (self.analysis.program.entry(), self.analysis.precisions());
         let mut views: Vec<View> = Vec::new();

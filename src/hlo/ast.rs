@@ -2,6 +2,8 @@
 
 use crate::tensor::DType;
 
+use super::opcode::{Control, Opcode};
+
 /// One file: `HloModule NAME, ATTRIBUTES`, side tables, computations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Module {
@@ -59,8 +61,8 @@ pub struct Instruction {
     pub name: String,
     /// The result's type.
     pub shape: Shape,
-    /// As written, known or not.
-    pub opcode: String,
+    /// The operation, known or not.
+    pub opcode: Opcode,
     /// Content of the parentheses.
     pub operands: Operands,
     /// In the file's order.
@@ -148,7 +150,7 @@ impl Module {
     /// Whether this looks like a compiler's output: it is scheduled or has fusions. Dumps from before optimization may
     /// have signatures, but neither of these.
     pub fn is_compiled(&self) -> bool {
-        let fused = |c: &Computation| c.instructions.iter().any(|i| i.opcode == "fusion");
+        let fused = |c: &Computation| c.instructions.iter().any(|i| i.opcode == Opcode::Control(Control::Fusion));
         self.attributes.iter().any(|a| a.name == "is_scheduled") || self.computations.iter().any(fused)
     }
 
@@ -182,6 +184,16 @@ impl Shape {
             Shape::Array { element: Element::Other(name), .. } => name == "c128",
             Shape::Tuple(parts) => parts.iter().any(Shape::has_f64),
         }
+    }
+
+    /// Whether it is that of a token, which holds nothing.
+    pub fn is_token(&self) -> bool {
+        matches!(self, Shape::Array { element: Element::Other(name), .. } if name == "token")
+    }
+
+    /// Whether it is that of an array of complex numbers.
+    pub fn is_complex(&self) -> bool {
+        matches!(self, Shape::Array { element: Element::Other(name), .. } if name == "c64" || name == "c128")
     }
 
     /// The layout of an array, where one is written.

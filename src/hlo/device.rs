@@ -1,44 +1,15 @@
-//! Programs for several devices, as one program: what differs between devices stands once for each, and what devices exchange
-//! goes from one's values to another's (DESIGN, "Programs for several devices").
-
-use crate::ir::Op;
-use crate::tensor::DType;
+//! The devices of a program, and the computations in which they tell themselves apart (DESIGN, "Programs for several
+//! devices").
 
 use super::ast::{self, Module, Position};
-use super::emit::Emitter;
 use super::error::LowerError;
-use super::fill::integer;
-use super::lowered_value::Value;
-use super::{control, manual, operation, settings};
+use super::opcode::Opcode;
+use super::sharding_mesh;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// Devices of a program, at most: each has its own copy of what differs.
 const DEVICES: usize = 1024;
-
-/// Opcodes that give a device its own number.
-const NUMBERS: &[&str] = &["partition-id", "replica-id"];
-
-/// Opcodes that hand on what each device has, or do something with one part after the other.
-const HANDING_ON: &[&str] = &[
-    "async-done",
-    "async-start",
-    "async-update",
-    "call",
-    "call-done",
-    "call-start",
-    "copy",
-    "copy-done",
-    "copy-start",
-    "domain",
-    "dynamic-slice-done",
-    "fusion",
-    "get-tuple-element",
-    "map",
-    "opt-barrier",
-    "slice-done",
-    "tuple",
-];
 
 /// Number of devices that run a program: each of `replicas` in `partitions` parts. Device `replica * partitions +
 /// partition` (XLA's flattened id) is one of them.
@@ -72,7 +43,7 @@ impl Devices {
         };
         let are_cut = module.is_compiled();
         let replicas = count("replica_count")?;
-        let partitions = match manual::mesh_devices(module) {
+        let partitions = match sharding_mesh::devices(module) {
             Some(partitions) if !are_cut => partitions,
             _ => count("num_partitions")?,
         };
@@ -111,73 +82,11 @@ pub(super) fn tellers(module: &Module) -> Vec<bool> {
 }
 
 /// Whether by an operation of this opcode one device tells itself from another, or learns of another.
-fn is_telling(opcode: &str) -> bool {
-    NUMBERS.contains(&opcode) || settings::is_collective(opcode)
+fn is_telling(opcode: &Opcode) -> bool {
+    matches!(opcode, Opcode::DeviceNumber(_) | Opcode::Collective(_))
 }
 
 /// Whether an instruction itself lets devices tell themselves apart, or learn of another.
 pub(super) fn tells(instruction: &ast::Instruction) -> bool {
-    is_telling(&instruction.opcode) || operation::refusal(&instruction.opcode).is_some()
-}
-
-/// Whether an operation is lowered once for each device: it takes what differs between them, and does not hand it on.
-pub(super) fn is_apart(e: &Emitter, operands: &[Value]) -> bool {
-    let opcode = e.instruction.opcode.as_str();
-    operands.iter().any(Value::differs) && !HANDING_ON.contains(&opcode)
-}
-
-/// Lowers an operation once per device, on that device's operands.
-pub(super) fn apart(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
-    let mut each = Vec::new();
-    for device in 0..e.lowering.devices.count() {
-        e.device = Some(device);
-        let own = e.on_one(operands.iter().map(|operand| operand.on(device)).collect());
-        e.device = None;
-        each.push(own?);
-    }
-    Ok(Value::of_devices(each))
-}
-
-/// `partition-id` or `replica-id`.
-pub(super) fn own_number(e: &mut Emitter) -> Result<Value> {
-    let Devices { replicas, partitions, .. } = e.lowering.devices;
-    let is_partition = e.instruction.opcode == "partition-id";
-    let mut numbers = Vec::new();
-    for number in 0..if is_partition { partitions } else { replicas } {
-        numbers.push(Value::Array(integer(e, DType::U32, number as i64, &[])?));
-    }
-    let own = |device: usize| numbers[if is_partition { device % partitions } else { device / partitions }].clone();
-    Ok(Value::of_devices((0..replicas * partitions).map(own).collect()))
-}
-
-/// A loop whose body or condition lets devices exchange values: all of them take each step together, in one loop. What
-/// differs after a step differs before the next.
-pub(super) fn repeat(e: &mut Emitter, state: &Value) -> Result<Value> {
-    let devices = e.lowering.devices.count();
-    let mut state = state.clone();
-    let body = loop {
-        let (mut body, given) = e.lowering.open_region(e.instruction, "body", &state, e.scope)?;
-        let apart = state.apart_as(&given, devices);
-        if count(&apart) == count(&state) {
-            let mut arrays = Vec::new();
-            given.apart_as(&state, devices).leaves(&mut arrays);
-            let results = body.push_results(arrays, Position::default(), &e.lowering.computations);
-            let results = results.map_err(|why| e.fail(why))?;
-            break e.lowering.close_region(e.instruction, "body", body, results)?;
-        }
-        state = apart;
-    };
-    let (condition, holds) = e.lowering.open_region(e.instruction, "condition", &state, e.scope)?;
-    let Value::Array(holds) = holds else {
-        return Err(e.unknown("devices that exchange values in a loop must take as many steps: its condition differs"));
-    };
-    let condition = e.lowering.close_region(e.instruction, "condition", condition, holds)?;
-    control::state_after(e, &state, Op::While { condition, body })
-}
-
-/// Number of arrays in a value.
-fn count(value: &Value) -> usize {
-    let mut arrays = Vec::new();
-    value.leaves(&mut arrays);
-    arrays.len()
+    is_telling(&instruction.opcode) || instruction.opcode.refusal().is_some()
 }

@@ -28,3 +28,16 @@ impl LowerError {
         LowerError { is_unknown: true, ..self }
     }
 }
+
+/// An instruction that has no meaning here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unknown {
+    /// The instruction's name in the file.
+    pub name: String,
+    /// Name of its operation: the opcode, or the target of a custom call.
+    pub what: String,
+    /// Its place in the file.
+    pub at: Position,
+    /// Why it has no meaning here.
+    pub why: String,
+}

@@ -1,59 +1,35 @@
 //! HLO text: what compilers dump, read into [`crate::ir`].
 //!
 //! [`parse()`] reads a text into what it says ([`ast`]), which prints as it was read (`print`); [`lower()`] makes a
-//! program of it.
+//! program of it. Lowering has three layers: the builder (`builder`) adds operations and knows no opcode's meaning, the
+//! handlers (`ops`) lower a family of opcodes each, and the dispatch (`lower/dispatch.rs`) finds the handler of an
+//! [`Opcode`].
 
-mod asked;
 pub mod ast;
-mod asynchronous;
-mod bitcast;
-mod collective;
-mod collective_algorithm;
-mod complex;
-mod complex_function;
-mod complex_more;
-mod complex_row;
-mod constant;
-mod control;
-mod convolution;
-mod custom_call;
+mod builder;
 mod device;
-mod emit;
 mod error;
-mod excess;
-mod factorization;
-mod fft;
-mod fill;
 mod layout;
-mod library_call;
 mod lower;
-mod lowered_value;
-mod manual;
-mod memory_tiles;
-mod operation;
+mod opcode;
+mod ops;
 mod origin;
-mod parameter_list;
 mod parse;
+mod planned_collective;
 mod print;
-mod product;
-mod ragged_exchange;
-mod ragged_kernel;
-mod replica_groups;
-mod rng_bit_generator;
 pub mod settings;
+mod sharding_mesh;
 mod source;
-mod surroundings;
-mod unless_known;
 mod view;
-mod wide;
-mod window_config;
-mod windows;
 mod written_shape;
 
-pub use collective_algorithm::PlannedCollective;
-pub use error::LowerError;
+pub use error::{LowerError, Unknown};
 pub use lower::{Import, lower, lower_with_libraries, lower_with_opaque};
+pub use opcode::{
+    Asynchronous, Collective, CollectiveDone, ComplexPart, Control, Decomposition, DeviceNumber, Elementwise, Identity,
+    Indexed, Movement, Opcode, Outside, Product, Ranking, Reduction, Reinterpretation, Single, Token, Tuples,
+};
 pub use origin::Origin;
 pub use parse::{ParseError, parse};
+pub use planned_collective::PlannedCollective;
 pub use source::Sources;
-pub use unless_known::Unknown;

@@ -68,6 +68,14 @@ impl<'a> Attributes<'a> {
         numbers.ok_or_else(|| self.wrong(attribute, "a list of numbers"))
     }
 
+    /// A list that must have one number.
+    pub fn one_number(&self, name: &str) -> Result<usize> {
+        match self.numbers(name)?[..] {
+            [one] => Ok(one),
+            _ => Err(self.refuse(name, format!("{name} must be one dim"))),
+        }
+    }
+
     /// A list of words, such as `{high,highest}`.
     pub fn words(&self, name: &str) -> Result<Option<&'a [String]>> {
         match self.find(name) {

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
-/// An axis from `low` to `high`, both in the coordinate that [`Axis::at`] gives.
+/// An axis from `low` to `high`, both in the coordinate that [`ChartAxis::at`] gives.
 #[derive(Clone, Debug)]
-pub(super) struct Axis {
+pub(super) struct ChartAxis {
     /// The quantity that it measures, with its unit.
     pub label: String,
     pub low: f64,
@@ -19,9 +19,9 @@ pub(super) struct Axis {
 /// The most ticks side by side that do not touch.
 const TICKS: i32 = 5;
 
-impl Axis {
+impl ChartAxis {
     /// A logarithmic axis of sizes, with ticks at powers of two. `None` without sizes.
-    pub fn of_sizes(label: &str, sizes: impl IntoIterator<Item = u64>) -> Option<Axis> {
+    pub fn of_sizes(label: &str, sizes: impl IntoIterator<Item = u64>) -> Option<ChartAxis> {
         let sizes: Vec<u64> = sizes.into_iter().filter(|n| *n > 0).collect();
         let (least, most) = (*sizes.iter().min()?, *sizes.iter().max()?);
         let (low, high) = (core_math::log10(least as f64) - 0.12, core_math::log10(most as f64) + 0.12);
@@ -29,25 +29,25 @@ impl Axis {
         let step = stride(last - first);
         let tick = |exponent: i32| (core_math::log10(2f64.powi(exponent)), (1u64 << exponent).to_string());
         let ticks = (first..=last).step_by(step).map(tick).filter(|(at, _)| (low..=high).contains(at)).collect();
-        Some(Axis { label: label.to_string(), low, high, ticks, logarithmic: true })
+        Some(ChartAxis { label: label.to_string(), low, high, ticks, logarithmic: true })
     }
 
     /// A logarithmic axis over whole decades. `None` if no value is above zero and finite.
-    pub fn log(label: &str, values: impl IntoIterator<Item = f64>) -> Option<Axis> {
+    pub fn log(label: &str, values: impl IntoIterator<Item = f64>) -> Option<ChartAxis> {
         let logs: Vec<f64> = values.into_iter().filter(|v| *v > 0.0 && v.is_finite()).map(core_math::log10).collect();
         let least = logs.iter().copied().reduce(f64::min)?;
         let most = logs.iter().copied().reduce(f64::max)?;
         let (first, last) = ((least - 0.05).floor() as i32, (most + 0.05).ceil() as i32);
         let ticks = (first..=last).step_by(stride(last - first)).map(|e| (f64::from(e), power_of_ten(e))).collect();
         let (low, high) = (f64::from(first), f64::from(last));
-        Some(Axis { label: label.to_string(), low, high, ticks, logarithmic: true })
+        Some(ChartAxis { label: label.to_string(), low, high, ticks, logarithmic: true })
     }
 
     /// A linear axis from zero to one.
-    pub fn of_shares(label: &str) -> Axis {
+    pub fn of_shares(label: &str) -> ChartAxis {
         let tick = |share: f64| (share, share.to_string());
         let ticks = [0.0, 0.25, 0.5, 0.75, 1.0].map(tick).to_vec();
-        Axis { label: label.to_string(), low: -0.02, high: 1.04, ticks, logarithmic: false }
+        ChartAxis { label: label.to_string(), low: -0.02, high: 1.04, ticks, logarithmic: false }
     }
 
     /// The values at both ends.
@@ -67,7 +67,7 @@ impl Axis {
 }
 
 /// The interface that plotters requires of an axis.
-impl Ranged for Axis {
+impl Ranged for ChartAxis {
     type FormatOption = NoDefaultFormatting;
     type ValueType = f64;
 
@@ -86,7 +86,7 @@ impl Ranged for Axis {
     }
 }
 
-impl ValueFormatter<f64> for Axis {
+impl ValueFormatter<f64> for ChartAxis {
     fn format(at: &f64) -> String {
         at.to_string()
     }
@@ -121,30 +121,30 @@ fn power_of_ten(exponent: i32) -> String {
 mod tests {
     use super::*;
 
-    fn texts(axis: &Axis) -> Vec<&str> {
+    fn texts(axis: &ChartAxis) -> Vec<&str> {
         axis.ticks.iter().map(|(_, text)| text.as_str()).collect()
     }
 
     #[test]
     fn decades_enclose_the_values() {
-        let axis = Axis::log("error", [3e-7, 0.0, f64::INFINITY, 2e-4]).unwrap();
+        let axis = ChartAxis::log("error", [3e-7, 0.0, f64::INFINITY, 2e-4]).unwrap();
         assert_eq!((axis.low, axis.high), (-7.0, -3.0));
         assert_eq!(texts(&axis), ["10⁻⁷", "10⁻⁶", "10⁻⁵", "10⁻⁴", "10⁻³"]);
         assert_eq!(axis.at(0.0), None);
         assert_eq!(axis.at(1e-5), Some(-5.0));
         assert_eq!(axis.format_ext(&-5.0), "10⁻⁵");
         assert_eq!((axis.map(&-7.0, (0, 100)), axis.map(&-4.0, (100, 0))), (0, 25));
-        assert!(Axis::log("error", [0.0, f64::NAN]).is_none());
-        assert_eq!(texts(&Axis::log("ratio", [0.2, 40.0]).unwrap()), ["0.1", "1", "10", "100"]);
+        assert!(ChartAxis::log("error", [0.0, f64::NAN]).is_none());
+        assert_eq!(texts(&ChartAxis::log("ratio", [0.2, 40.0]).unwrap()), ["0.1", "1", "10", "100"]);
     }
 
     #[test]
     fn sizes_have_ticks_at_powers_of_two() {
-        let axis = Axis::of_sizes("n", [256, 1024, 65536]).unwrap();
+        let axis = ChartAxis::of_sizes("n", [256, 1024, 65536]).unwrap();
         assert_eq!(texts(&axis), ["256", "1024", "4096", "16384", "65536"]);
         assert!(axis.low < axis.at(256.0).unwrap() && axis.at(65536.0).unwrap() < axis.high);
         // The largest power of two below lies within reach, or there is none.
-        assert_eq!(texts(&Axis::of_sizes("n", [32000]).unwrap()), ["16384"; 0]);
-        assert!(Axis::of_sizes("n", []).is_none());
+        assert_eq!(texts(&ChartAxis::of_sizes("n", [32000]).unwrap()), ["16384"; 0]);
+        assert!(ChartAxis::of_sizes("n", []).is_none());
     }
 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use crate::record::{Record, SuiteRecord, shortest};
 
-use super::axis::Axis;
+use super::axis::ChartAxis;
 use super::cases::badge;
 use super::chart::{Chart, Mark, swatch};
 use super::words::{case_link, word};
@@ -53,9 +53,9 @@ fn chart(modes: &Modes) -> Option<Chart> {
     if sizes().min() == sizes().max() {
         return None;
     }
-    let x = Axis::of_sizes("size n", sizes())?;
+    let x = ChartAxis::of_sizes("size n", sizes())?;
     // The bound itself is always in sight.
-    let y = Axis::log("error / bound", cases().map(|(_, worst)| *worst).chain([1.0]))?;
+    let y = ChartAxis::log("error / bound", cases().map(|(_, worst)| *worst).chain([1.0]))?;
     let limit = x.ends().map(|size| [size, 1.0]).to_vec();
     let dot = |(series, cases): (usize, &Vec<(&Record, f64)>)| -> Vec<Mark> {
         cases.iter().map(|(record, worst)| Mark::Point(series, [record.key.n as f64, *worst])).collect()

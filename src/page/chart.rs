@@ -8,12 +8,12 @@ use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
-use super::axis::Axis;
+use super::axis::ChartAxis;
 
 /// A drawing with two axes.
 pub(super) struct Chart {
-    pub x: Axis,
-    pub y: Axis,
+    pub x: ChartAxis,
+    pub y: ChartAxis,
     pub marks: Vec<Mark>,
 }
 
@@ -56,7 +56,7 @@ const DASHED: u8 = 2;
 const PALE: u8 = 3;
 const POINT: u8 = 4;
 
-type Coordinate = Cartesian2d<Axis, Axis>;
+type Coordinate = Cartesian2d<ChartAxis, ChartAxis>;
 type Drawn<T> = Result<T, DrawingAreaErrorKind<std::io::Error>>;
 
 impl Chart {
@@ -230,7 +230,11 @@ mod tests {
     use super::*;
 
     fn chart(marks: Vec<Mark>) -> Chart {
-        Chart { x: Axis::of_sizes("size n", [16, 256]).unwrap(), y: Axis::log("error", [1e-7, 1e-4]).unwrap(), marks }
+        Chart {
+            x: ChartAxis::of_sizes("size n", [16, 256]).unwrap(),
+            y: ChartAxis::log("error", [1e-7, 1e-4]).unwrap(),
+            marks,
+        }
     }
 
     /// The number of shapes that are drawn, beside those of the axes.

@@ -8,13 +8,13 @@ use maud::{Markup, html};
 use crate::record::{SeriesRecord, SuiteRecord, Verdict, shortest};
 use crate::report::{Growth, growths};
 
-use super::axis::Axis;
+use super::axis::ChartAxis;
 use super::cases::badge;
 use super::chart::{Chart, Mark, swatch};
 use super::words::word;
 
 /// Growths that share a chart: of one metric, on one input.
-struct Panel<'a> {
+struct GrowthPanel<'a> {
     metric: &'a str,
     input: &'a str,
     growths: Vec<Growth<'a>>,
@@ -39,7 +39,7 @@ pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
     }
 }
 
-fn panels(suite: &SuiteRecord) -> Vec<Panel<'_>> {
+fn panels(suite: &SuiteRecord) -> Vec<GrowthPanel<'_>> {
     let mut panels: BTreeMap<(&str, &str), Vec<Growth>> = BTreeMap::new();
     for growth in growths(suite) {
         if let Some(record) = growth.seeds.first() {
@@ -47,13 +47,13 @@ fn panels(suite: &SuiteRecord) -> Vec<Panel<'_>> {
             panels.entry((&record.metric, &record.series.input)).or_default().push(growth);
         }
     }
-    panels.into_iter().map(|((metric, input), growths)| Panel { metric, input, growths }).collect()
+    panels.into_iter().map(|((metric, input), growths)| GrowthPanel { metric, input, growths }).collect()
 }
 
-fn chart(panel: &Panel) -> Option<Chart> {
+fn chart(panel: &GrowthPanel) -> Option<Chart> {
     let points = || panel.growths.iter().flat_map(|growth| &growth.points);
-    let x = Axis::of_sizes("size n", points().map(|p| p.n))?;
-    let y = Axis::log(panel.metric, points().map(|p| p.value))?;
+    let x = ChartAxis::of_sizes("size n", points().map(|p| p.n))?;
+    let y = ChartAxis::log(panel.metric, points().map(|p| p.value))?;
     let (mut bands, mut lines, mut dots) = (Vec::new(), Vec::new(), Vec::new());
     for (series, growth) in panel.growths.iter().enumerate() {
         dots.extend(growth.points.iter().map(|p| Mark::Point(series, [p.n as f64, p.value])));
@@ -71,7 +71,7 @@ fn chart(panel: &Panel) -> Option<Chart> {
     Some(Chart { x, y, marks })
 }
 
-fn figure(suite: &str, panel: &Panel) -> Markup {
+fn figure(suite: &str, panel: &GrowthPanel) -> Markup {
     let title = format!("{} on {}", panel.metric, panel.input);
     let chart = chart(panel);
     html! {
@@ -120,7 +120,7 @@ fn legend(series: usize, growth: &Growth) -> Markup {
     }
 }
 
-fn points(panel: &Panel) -> Markup {
+fn points(panel: &GrowthPanel) -> Markup {
     html! {
         table {
             thead { tr { th scope="col" { "series" } th scope="col" { "size" } th scope="col" { "seed" } th scope="col" { (panel.metric) } } }

@@ -11,7 +11,7 @@ use super::alarms::witness;
 use super::words::{case_link, word};
 
 /// Findings of one check for one reason.
-type Group<'a> = Vec<(&'a Record, &'a CheckRecord)>;
+type FindingGroup<'a> = Vec<(&'a Record, &'a CheckRecord)>;
 
 /// The findings of each suite's cases and series that are as expected.
 pub(super) fn section(suites: &[SuiteRecord], lines: &[SuiteLine]) -> Markup {
@@ -36,8 +36,8 @@ pub(super) fn section(suites: &[SuiteRecord], lines: &[SuiteLine]) -> Markup {
 }
 
 /// The known findings of a suite's cases, by check and reason in the order in which they first come.
-fn groups(suite: &SuiteRecord) -> Vec<((String, Option<&str>), Group<'_>)> {
-    let mut groups: Vec<((String, Option<&str>), Group)> = Vec::new();
+fn groups(suite: &SuiteRecord) -> Vec<((String, Option<&str>), FindingGroup<'_>)> {
+    let mut groups: Vec<((String, Option<&str>), FindingGroup)> = Vec::new();
     let mut places: BTreeMap<(String, Option<&str>), usize> = BTreeMap::new();
     for record in &suite.cases {
         for check in record.checks.iter().filter(|check| check.verdict().is_known()) {
@@ -62,7 +62,7 @@ fn growths(suite: &SuiteRecord) -> Markup {
     }
 }
 
-fn table(check: &str, because: Option<&str>, group: &Group) -> Markup {
+fn table(check: &str, because: Option<&str>, group: &FindingGroup) -> Markup {
     html! {
         h3 { (word(check)) ": " (group.len()) }
         @if let Some(because) = because { p { "Because " (because) "." } }

@@ -6,13 +6,13 @@ use maud::{Markup, html};
 
 use crate::record::{Record, SuiteRecord};
 
-use super::axis::Axis;
+use super::axis::ChartAxis;
 use super::cases::badge;
 use super::chart::{Chart, Mark, swatch};
 use super::words::{case_link, word};
 
 /// A case's recall.
-struct Recall<'a> {
+struct RecallFigure<'a> {
     record: &'a Record,
     expected: f64,
     observed: f64,
@@ -20,11 +20,11 @@ struct Recall<'a> {
     z: f64,
 }
 
-impl Recall<'_> {
-    fn of(record: &Record) -> Option<Recall<'_>> {
+impl RecallFigure<'_> {
+    fn of(record: &Record) -> Option<RecallFigure<'_>> {
         let figure = |name: &str| record.figures.iter().find(|f| f.name == name).map(|f| f.value);
         let (expected, observed) = (figure("recall_expected")?, figure("recall_observed")?);
-        Some(Recall { record, expected, observed, z: figure("recall_z")? })
+        Some(RecallFigure { record, expected, observed, z: figure("recall_z")? })
     }
 
     /// The standard error that `z` counts in; zero where it says nothing of it.
@@ -39,8 +39,9 @@ const TWO_SIDED_95: f64 = 1.96;
 
 /// One chart over all suites; nothing where no case has a recall.
 pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
-    let recalls: Vec<Recall> = suites.iter().flat_map(|suite| &suite.cases).filter_map(Recall::of).collect();
-    let mut inputs: BTreeMap<&str, Vec<&Recall>> = BTreeMap::new();
+    let recalls: Vec<RecallFigure> =
+        suites.iter().flat_map(|suite| &suite.cases).filter_map(RecallFigure::of).collect();
+    let mut inputs: BTreeMap<&str, Vec<&RecallFigure>> = BTreeMap::new();
     for recall in &recalls {
         inputs.entry(&recall.record.key.input).or_default().push(recall);
     }
@@ -57,7 +58,7 @@ pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
     }
 }
 
-fn chart(inputs: &BTreeMap<&str, Vec<&Recall>>) -> Chart {
+fn chart(inputs: &BTreeMap<&str, Vec<&RecallFigure>>) -> Chart {
     let mut marks = vec![Mark::Limit(vec![[0.0, 0.0], [1.0, 1.0]])];
     for (series, recalls) in inputs.values().enumerate() {
         for recall in recalls {
@@ -67,10 +68,10 @@ fn chart(inputs: &BTreeMap<&str, Vec<&Recall>>) -> Chart {
             marks.push(Mark::Point(series, [recall.expected, recall.observed]));
         }
     }
-    Chart { x: Axis::of_shares("recall expected"), y: Axis::of_shares("recall observed"), marks }
+    Chart { x: ChartAxis::of_shares("recall expected"), y: ChartAxis::of_shares("recall observed"), marks }
 }
 
-fn figure(inputs: &BTreeMap<&str, Vec<&Recall>>, cases: usize) -> Markup {
+fn figure(inputs: &BTreeMap<&str, Vec<&RecallFigure>>, cases: usize) -> Markup {
     let chart = chart(inputs);
     html! {
         div.plots {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::file::safetensors::{self, FileError};
 use crate::file::read_whole;
+use crate::file::safetensors::{self, FileError};
 use crate::machine::Mode;
 use crate::name::hint;
 use crate::tensor::{Data, Tensor};
@@ -155,5 +155,7 @@ pub(super) fn is_equal(one: &Tensor, other: &Tensor) -> bool {
         Data::F32(values) if values[at].is_nan() => u64::from(f32::NAN.to_bits()),
         data => data.bits(at),
     };
-    one.dims() == other.dims() && one.dtype() == other.dtype() && (0..one.len()).all(|at| bits(one, at) == bits(other, at))
+    one.dims() == other.dims()
+        && one.dtype() == other.dtype()
+        && (0..one.len()).all(|at| bits(one, at) == bits(other, at))
 }

@@ -70,7 +70,8 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, S
         room = room
             .checked_sub(content.len() as u64)
             .ok_or_else(|| format!("its arrays have more than {LONGEST} bytes, and answers have less than 1 MiB"))?;
-        let tensor = npy::parse(Path::new(&name), &content).map_err(|error| format!("{error} (in {})", path.display()))?;
+        let tensor =
+            npy::parse(Path::new(&name), &content).map_err(|error| format!("{error} (in {})", path.display()))?;
         arrays.push((array, tensor));
     }
     Ok(arrays)

@@ -141,7 +141,9 @@ fn designed(name: &str) -> Option<Tensor> {
         "operands.rhs" => column_by_column(&operand_factors().map(|v| vec![v])),
         // 2^p, -2^p and a small number, at each of three places: of a row and a column those of one place count.
         "width.lhs" => {
-            let at = |place: usize, p: i32| row(&std::array::from_fn::<f32, PLACES, _>(|k| if k == place { 1.0 } else { power(p) }));
+            let at = |place: usize, p: i32| {
+                row(&std::array::from_fn::<f32, PLACES, _>(|k| if k == place { 1.0 } else { power(p) }))
+            };
             let rows = (0..PLACES).flat_map(|place| WIDTHS.flat_map(move |p| at(place, p)));
             tensor(&[PLACES * WIDTHS.count(), K], rows.collect())
         }
@@ -150,7 +152,8 @@ fn designed(name: &str) -> Option<Tensor> {
                 let signs = if place == 0 { [0.0, 1.0, -1.0] } else { [1.0, -1.0, -1.0] };
                 (0..PLACES).map(|k| if k == place { small } else { signs[k] }).collect::<Vec<f32>>()
             };
-            let columns: Vec<Vec<f32>> = (0..PLACES).flat_map(|place| SMALL.map(|small| column(place, small))).collect();
+            let columns: Vec<Vec<f32>> =
+                (0..PLACES).flat_map(|place| SMALL.map(|small| column(place, small))).collect();
             column_by_column(&columns)
         }
         // (1 + 2^-12)^2 less what it rounds to: the square's terms so many places apart, and after or before.
@@ -167,7 +170,8 @@ fn designed(name: &str) -> Option<Tensor> {
         }
         "fused.rhs" => {
             let x = 1.0 + power(-12);
-            let column = |first: f32, other: f32| (0..K).map(|k| if k == 0 { first } else { other }).collect::<Vec<f32>>();
+            let column =
+                |first: f32, other: f32| (0..K).map(|k| if k == 0 { first } else { other }).collect::<Vec<f32>>();
             column_by_column(&[column(1.0, x), column(x, 1.0)])
         }
         "vector.lhs" => tensor(&[1, 512], random(3, 512)),

@@ -124,11 +124,7 @@ impl Emulated {
 ///
 /// # Errors
 /// If a question is no program that the machine takes, which is a defect of this project.
-pub fn identify(
-    answers: &Answers,
-    questions: &[Question],
-    emulated: &mut Emulated,
-) -> Result<Identified, ProbeError> {
+pub fn identify(answers: &Answers, questions: &[Question], emulated: &mut Emulated) -> Result<Identified, ProbeError> {
     let mut groups = Vec::new();
     for group in GROUPS {
         groups.push(of_group(group, answers, questions, emulated)?);

@@ -37,7 +37,8 @@ impl Adder {
     fn pairwise(self, values: &[i128]) -> i128 {
         let mut level = values.to_vec();
         while level.len() > 1 {
-            level = level.chunks(2).map(|pair| pair.iter().copied().reduce(|a, b| self.add(a, b)).unwrap_or(0)).collect();
+            level =
+                level.chunks(2).map(|pair| pair.iter().copied().reduce(|a, b| self.add(a, b)).unwrap_or(0)).collect();
         }
         level.first().copied().unwrap_or(0)
     }
@@ -122,7 +123,9 @@ pub fn orders(k: usize) -> Vec<Order> {
     let sizes = || SIZES.into_iter().filter(move |size| *size < k);
     all.extend(sizes().flat_map(|size| INNER.map(|inner| Order::Blocks(size, inner))));
     all.extend(sizes().flat_map(|size| INNER[1..].iter().map(move |inner| Order::Running(size, *inner))));
-    all.extend(sizes().flat_map(|size| [Order::LanesHalved(size), Order::LanesPaired(size), Order::LanesInOrder(size)]));
+    all.extend(
+        sizes().flat_map(|size| [Order::LanesHalved(size), Order::LanesPaired(size), Order::LanesInOrder(size)]),
+    );
     all.push(Order::Windows);
     all.extend(sizes().filter(|size| *size >= 4).map(Order::LanesOfFours));
     let accumulators = |lanes: usize| [2, 4, 8].map(|count| Order::Accumulators { lanes, count, run: 16 });
@@ -143,15 +146,23 @@ impl Order {
         match self {
             Order::Whole(inner) => format!("{} over all of K", within(inner)),
             Order::Backwards => "one addition after the other, from the last term".to_string(),
-            Order::Blocks(size, inner) => format!("blocks of {size}, each from zero ({}), joined in order", within(inner)),
-            Order::Running(size, inner) => format!("stretches of {size} that go on from the sum so far ({})", within(inner)),
+            Order::Blocks(size, inner) => {
+                format!("blocks of {size}, each from zero ({}), joined in order", within(inner))
+            }
+            Order::Running(size, inner) => {
+                format!("stretches of {size} that go on from the sum so far ({})", within(inner))
+            }
             Order::LanesHalved(lanes) => format!("{lanes} lanes, joined by halving"),
             Order::LanesPaired(lanes) => format!("{lanes} lanes, neighbours joined"),
             Order::LanesInOrder(lanes) => format!("{lanes} lanes, joined in order"),
             Order::Windows => "windows of 32, and their sums the same way".to_string(),
-            Order::LanesOfFours(lanes) => format!("{lanes} lanes, fours in each and their sums the same way, joined by halving"),
+            Order::LanesOfFours(lanes) => {
+                format!("{lanes} lanes, fours in each and their sums the same way, joined by halving")
+            }
             Order::Accumulators { lanes, count, run } => {
-                format!("{count} accumulators of {lanes} lanes, anew after {run} vectors, joined in order, then the lanes")
+                format!(
+                    "{count} accumulators of {lanes} lanes, anew after {run} vectors, joined in order, then the lanes"
+                )
             }
         }
     }
@@ -220,10 +231,15 @@ pub fn find_orders(k: usize, mask: i128, answers: &[([usize; 2], f32)], adder: A
     };
     let all = answers.iter().filter(|([i, j], _)| i != j);
     // A library may cut K anywhere: cuts that the answers show are tried as well.
-    let seen = all.clone().filter(|(_, answer)| (0.0..k as f32).contains(answer)).map(|(_, answer)| k - *answer as usize);
+    let seen =
+        all.clone().filter(|(_, answer)| (0.0..k as f32).contains(answer)).map(|(_, answer)| k - *answer as usize);
     let seen: BTreeSet<usize> = seen.flat_map(|size| [size, size / 2]).filter(|size| (2..k).contains(size)).collect();
     let cuts = seen.into_iter().filter(|size| !SIZES.contains(size)).map(|size| Order::Blocks(size, Inner::Chain));
-    orders(k).into_iter().chain(cuts).filter(|order| all.clone().all(|(pair, answer)| gives(order, *pair, *answer))).collect()
+    orders(k)
+        .into_iter()
+        .chain(cuts)
+        .filter(|order| all.clone().all(|(pair, answer)| gives(order, *pair, *answer)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -244,7 +260,8 @@ mod tests {
                 };
                 pairs.iter().map(of).collect()
             };
-            let every: Vec<[usize; 2]> = (0..k).flat_map(|i| (0..k).map(move |j| [i, j])).filter(|[i, j]| i != j).collect();
+            let every: Vec<[usize; 2]> =
+                (0..k).flat_map(|i| (0..k).map(move |j| [i, j])).filter(|[i, j]| i != j).collect();
             let asked: Vec<[usize; 2]> = mask_rows(k)
                 .into_iter()
                 .flat_map(|i| mask_columns(k).into_iter().map(move |j| [i, j]))

@@ -127,7 +127,8 @@ impl Question {
         }
         let root = match self.operation {
             Operation::Dot(precision) => {
-                let (sizes, asked) = ([first.first(), dims(1).last()].map(|d| d.copied().unwrap_or(1)), precision.name());
+                let (sizes, asked) =
+                    ([first.first(), dims(1).last()].map(|d| d.copied().unwrap_or(1)), precision.name());
                 format!(
                     "  ROOT r = {} dot(x0, x1), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}, \
                      operand_precision={{{asked},{asked}}}",
@@ -139,7 +140,9 @@ impl Question {
                 let kept: Vec<usize> =
                     first.iter().enumerate().filter(|(at, _)| *at != dim).map(|(_, size)| *size).collect();
                 let result = of(dtype, &kept);
-                let sum = format!("  z = {dtype}[] constant(0)\n  s = {result} reduce(x0, z), dimensions={{{dim}}}, to_apply=sum");
+                let sum = format!(
+                    "  z = {dtype}[] constant(0)\n  s = {result} reduce(x0, z), dimensions={{{dim}}}, to_apply=sum"
+                );
                 self.as_f32(&sum, "s", &kept)
             }
             Operation::Scan => {
@@ -208,7 +211,9 @@ impl Question {
 
     /// The dot that it asks for; `None` where it asks for something else.
     pub fn dot(&self) -> Option<DotSite<'static>> {
-        let (Operation::Dot(precision), [(_, lhs), (_, rhs)]) = (self.operation, &self.operands[..]) else { return None };
+        let (Operation::Dot(precision), [(_, lhs), (_, rhs)]) = (self.operation, &self.operands[..]) else {
+            return None;
+        };
         let sizes = [lhs.dims()[0], lhs.dims()[1], rhs.dims()[1]];
         Some(DotSite { precision: [precision; 2], ..DotSite::as_written([Some(self.dtype); 2], sizes) })
     }
@@ -216,7 +221,9 @@ impl Question {
 
 /// All questions, cheap ones first within a group.
 pub fn questions() -> Vec<Question> {
-    use Operation::{Add, AddTwice, Bins, Divide, Dot, Exponential, Log, Maximum, Rsqrt, Scan, SumFirst, SumLast, Tanh};
+    use Operation::{
+        Add, AddTwice, Bins, Divide, Dot, Exponential, Log, Maximum, Rsqrt, Scan, SumFirst, SumLast, Tanh,
+    };
     let mut all = Vec::new();
     let mut ask = |name: String, group: &'static str, operation: Operation, dtype: DType, names: &[&str]| {
         let operands = names.iter().filter_map(|name| Some((name.to_string(), designed::input(name)?))).collect();

@@ -69,7 +69,7 @@ pub enum MergeError {
 }
 
 /// The records gathered for one suite, each with the part that it came from.
-struct Gathered<'a> {
+struct GatheredRecords<'a> {
     header: &'a SuiteHeader,
     from: &'a str,
     /// One a part that has the suite.
@@ -88,11 +88,11 @@ struct Gathered<'a> {
 /// contradict each other; or if their cases are not those that there should be.
 pub fn merge(parts: &[(String, Vec<SuiteRecord>)]) -> Result<Vec<SuiteRecord>, MergeError> {
     same_build(parts)?;
-    let mut suites: BTreeMap<&str, Gathered> = BTreeMap::new();
+    let mut suites: BTreeMap<&str, GatheredRecords> = BTreeMap::new();
     for (from, part) in parts {
         for suite in part {
             let (header, origins, cases) = (&suite.header, Vec::new(), BTreeMap::new());
-            let gathered = suites.entry(suite.name()).or_insert(Gathered { header, from, origins, cases });
+            let gathered = suites.entry(suite.name()).or_insert(GatheredRecords { header, from, origins, cases });
             if gathered.header != header {
                 let (suite, a, b) = (header.name.clone(), gathered.from.to_string(), from.clone());
                 return Err(MergeError::OtherSuite { suite, a, b });
@@ -106,7 +106,7 @@ pub fn merge(parts: &[(String, Vec<SuiteRecord>)]) -> Result<Vec<SuiteRecord>, M
             }
         }
     }
-    let joined = |(name, gathered): (&str, Gathered)| {
+    let joined = |(name, gathered): (&str, GatheredRecords)| {
         let origin = gathered.origin();
         let (there, wanted) = (CaseSet::of(gathered.cases.keys()), origin.wanted);
         let (suite, all) = (name.to_string(), wanted.count);
@@ -122,7 +122,7 @@ pub fn merge(parts: &[(String, Vec<SuiteRecord>)]) -> Result<Vec<SuiteRecord>, M
     suites.into_iter().map(joined).collect()
 }
 
-impl Gathered<'_> {
+impl GatheredRecords<'_> {
     /// The run that all parts are of; of parts of several runs one that has all cases.
     fn origin(&self) -> Origin {
         let first = self.origins.first().filter(|first| self.origins.iter().all(|other| other == *first));

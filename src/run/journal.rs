@@ -62,14 +62,14 @@ struct Header {
 
 /// The part of the first line that every version has.
 #[derive(Deserialize)]
-struct Version {
+struct JournalVersion {
     version: u32,
 }
 
 /// A line below the first.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct JournalLine {
     /// [`chained`] over the record's text.
     check: String,
     record: Box<RawValue>,
@@ -149,7 +149,7 @@ impl Journal {
         let text = self.text_of(record)?;
         self.check = chained(self.check, &text);
         let record = RawValue::from_string(text).map_err(|e| self.unwritten(e.into()))?;
-        let line = self.text_of(&Line { check: format!("{:016x}", self.check), record })?;
+        let line = self.text_of(&JournalLine { check: format!("{:016x}", self.check), record })?;
         self.line(line)
     }
 
@@ -181,7 +181,7 @@ impl Journal {
 
 /// The reason why a journal is not of the run that would go on with it; `None` if it is.
 fn other_run(line: &str, header: &Header) -> serde_json::Result<Option<String>> {
-    if serde_json::from_str::<Version>(line)?.version != header.version {
+    if serde_json::from_str::<JournalVersion>(line)?.version != header.version {
         return Ok(Some("another version of ulpgate wrote it".to_string()));
     }
     let Header { build, suites, .. } = serde_json::from_str(line)?;
@@ -215,7 +215,7 @@ fn read(path: &Path, header: &Header) -> Result<Found, JournalError> {
             check = chained(0, line);
             continue;
         }
-        let Line { check: written, record } = serde_json::from_str(line).map_err(|e| damaged(e.to_string()))?;
+        let JournalLine { check: written, record } = serde_json::from_str(line).map_err(|e| damaged(e.to_string()))?;
         check = chained(check, record.get());
         if written != format!("{check:016x}") {
             return Err(damaged("it, or a line above it, is not as the run wrote it".to_string()));

@@ -96,6 +96,7 @@ struct Known<'a> {
 }
 
 /// One batch of rows in every mode.
+#[expect(clippy::too_many_lines, reason = "the steps of one batch, in order")]
 fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle) -> Result<Part, RunError> {
     let started = Instant::now();
     let first = group.cases[0];
@@ -120,7 +121,7 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
         stats.merge(&truth.stats);
         scores.push(truth.outputs.into_iter().next());
     }
-    let mut computed = Computed::new(prepared, &arguments);
+    let mut computed = ComputedBatch::new(prepared, &arguments);
     let mut states = Vec::new();
     for (case, at) in group.cases.iter().zip(&programs.cases) {
         let fail = |source: CaseError| RunError::of(case, source);
@@ -186,7 +187,7 @@ pub(super) fn arguments_of(
 }
 
 /// The machine's results over one batch, each compiled program evaluated when it is first asked for.
-struct Computed<'a> {
+struct ComputedBatch<'a> {
     prepared: &'a Prepared<'a>,
     arguments: &'a [Tensor],
     /// All programs of a group take the same arguments.
@@ -194,9 +195,9 @@ struct Computed<'a> {
     results: Vec<Option<Vec<Tensor>>>,
 }
 
-impl<'a> Computed<'a> {
-    fn new(prepared: &'a Prepared<'a>, arguments: &'a [Tensor]) -> Computed<'a> {
-        Computed { prepared, arguments, bound: None, results: prepared.compiled.iter().map(|_| None).collect() }
+impl<'a> ComputedBatch<'a> {
+    fn new(prepared: &'a Prepared<'a>, arguments: &'a [Tensor]) -> ComputedBatch<'a> {
+        ComputedBatch { prepared, arguments, bound: None, results: prepared.compiled.iter().map(|_| None).collect() }
     }
 
     fn evaluate(&mut self, at: usize) -> Result<(), machine::EvalError> {

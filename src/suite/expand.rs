@@ -24,6 +24,7 @@ use super::table::{CheckTable, Expect, MatrixTable};
 const MOST_ROWS: u64 = 1 << 24;
 
 /// All cases of one matrix.
+#[expect(clippy::too_many_lines, reason = "the loops over a matrix, from the outermost in")]
 pub(super) fn expand(
     here: &Source,
     suite: &str,

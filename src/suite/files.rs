@@ -82,14 +82,14 @@ pub(crate) fn is_file(program: &str) -> bool {
 pub(super) struct Files {
     /// The suite's own folder, which paths are relative to.
     folder: PathBuf,
-    read: BTreeMap<PathBuf, Read>,
+    read: BTreeMap<PathBuf, ReadSuite>,
     /// The bytes of files of arrays.
     arrays: BTreeMap<PathBuf, Vec<u8>>,
     /// The arrays of files that hold weights: all matrices share them.
     weights: BTreeMap<PathBuf, Weights>,
 }
 
-struct Read {
+struct ReadSuite {
     text: String,
     import: Import,
     /// Whether it is a compiler's output.
@@ -163,10 +163,10 @@ impl Files {
         }
     }
 
-    fn read(&mut self, path: &Path) -> Result<&Read> {
+    fn read(&mut self, path: &Path) -> Result<&ReadSuite> {
         match self.read.entry(path.to_path_buf()) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
-            Entry::Vacant(entry) => Ok(entry.insert(Read::of(path)?)),
+            Entry::Vacant(entry) => Ok(entry.insert(ReadSuite::of(path)?)),
         }
     }
 
@@ -223,14 +223,14 @@ impl Files {
     }
 }
 
-impl Read {
-    fn of(path: &Path) -> Result<Read> {
+impl ReadSuite {
+    fn of(path: &Path) -> Result<ReadSuite> {
         let here = || path.to_path_buf();
         let bytes = read_whole(path).map_err(|source| FileError::Unread { path: here(), source })?;
         let text = String::from_utf8(bytes).map_err(|source| FileError::NoText { path: here(), source })?;
         let module = parse(&text).map_err(|source| FileError::NoHlo { path: here(), source })?;
         let import = lower(&module).map_err(|source| FileError::NoProgram { path: here(), source })?;
-        Ok(Read { text, import, compiled: module.is_compiled() })
+        Ok(ReadSuite { text, import, compiled: module.is_compiled() })
     }
 
     /// The position of a value in the file.

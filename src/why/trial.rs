@@ -70,7 +70,7 @@ pub fn undo(
 ) -> Result<Undone, WhyError> {
     let operations = explanation.operations().into_iter().filter(|(_, change)| *change < 0.0);
     let culprits: Vec<Operation> = operations.map(|(operation, _)| operation).collect();
-    let mut runs = Runs { setting, arguments, explanation, trials: Vec::new() };
+    let mut runs = TrialRuns { setting, arguments, explanation, trials: Vec::new() };
     let first = &culprits[..most.min(culprits.len())];
     let alone = first.iter().map(std::slice::from_ref);
     let together = (2..=first.len()).map(|size| &first[..size]);
@@ -99,14 +99,14 @@ pub fn undo(
     Ok(Undone { trials: runs.trials, fewest: Some(fewest) })
 }
 
-struct Runs<'r> {
+struct TrialRuns<'r> {
     setting: &'r Setting<'r>,
     arguments: &'r [Tensor],
     explanation: &'r Explanation,
     trials: Vec<Trial>,
 }
 
-impl Runs<'_> {
+impl TrialRuns<'_> {
     /// Runs the program with these operations kept wide; whether the row then names the truth's token as the table explains.
     fn turns_back(&mut self, kept: &[Operation]) -> Result<bool, WhyError> {
         let Explanation { flip, machine_margin, lines, .. } = self.explanation;

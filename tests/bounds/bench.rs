@@ -15,12 +15,12 @@ pub struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// What the mode gives.
+    /// The mode's results.
     pub fn run(&self) -> Vec<Tensor> {
         machine::evaluate(self.program, &self.mode, self.arguments).unwrap()
     }
 
-    /// What `bound` says of these results as those of the mode; only the first is judged.
+    /// The verdict of `bound` on these results as those of the mode; only the first is judged.
     pub fn judge(&self, got: &[Tensor]) -> Judgement {
         // No check of bounds reads the name of its program.
         let (spec, n): (ProgramSpec, usize) = ("softmax".parse().unwrap(), 1);

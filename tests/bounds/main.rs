@@ -1,4 +1,4 @@
-//! What `bound` says: of results that conform, and of wrong ones.
+//! Verdicts of `bound`: on results that conform, and on wrong ones.
 
 mod bench;
 mod proven;

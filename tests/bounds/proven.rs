@@ -1,4 +1,4 @@
-//! What `bound` must find and what it must let pass, case by case: results that conform to the mode are never findings,
+//! Cases that `bound` must find and cases that it must let pass: results that conform to the mode are never findings,
 //! and wrong ones are, as far as the bound is tight.
 
 use std::sync::Arc;
@@ -31,13 +31,13 @@ fn mode(text: &str) -> Mode {
     text.parse().unwrap()
 }
 
-/// What `bound` says of the mode's own result.
+/// The verdict of `bound` on the mode's own result.
 fn own(program: &Program, text: &str, arguments: &[Tensor]) -> Judgement {
     let bench = Bench { program, mode: mode(text), arguments };
     bench.judge(&bench.run())
 }
 
-/// What `bound` says of `values` as the mode's result.
+/// The verdict of `bound` on `values` as the mode's result.
 fn of(program: &Program, text: &str, arguments: &[Tensor], values: &[f64]) -> Judgement {
     let bench = Bench { program, mode: mode(text), arguments };
     let like = &bench.run()[0];
@@ -115,7 +115,7 @@ fn only_a_nan_is_a_nan_and_only_the_same_infinity_an_infinity() {
     }
 }
 
-/// Where nothing is promised of an element, neither is a difference passed: a divisor that the unit may take for zero.
+/// An element of which nothing is promised passes no difference: a divisor that the unit may take for zero.
 #[test]
 fn a_bound_that_says_nothing_is_a_refusal() {
     let divide = binary(Binary::Divide, DType::F32, 2);

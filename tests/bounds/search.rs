@@ -40,7 +40,7 @@ impl Random {
     }
 }
 
-/// What a program's inputs are like.
+/// The kind of numbers that a program's inputs are.
 #[derive(Clone, Copy, PartialEq)]
 enum Flavour {
     /// Around 1, with ties of narrower formats.
@@ -300,7 +300,7 @@ fn figure(judged: &Judgement, name: &str) -> Option<f64> {
     judged.figures.iter().find(|(figure, _)| *figure == name).map(|(_, value)| *value)
 }
 
-/// What became of the cases of some seeds.
+/// The outcomes of the cases of some seeds.
 #[derive(Debug, Default)]
 struct Found {
     /// Elements inside their bounds.

@@ -1,4 +1,4 @@
-//! What each check says of results that are small enough to work out by hand: every figure, the note and the evidence.
+//! The verdict of each check on results that are small enough to work out by hand: every figure, the note and the evidence.
 
 use std::fmt::Write;
 

@@ -39,12 +39,12 @@ impl Bench {
         Bench { spec, n, mode: mode.parse().unwrap(), program: built, arguments }
     }
 
-    /// What the mode gives.
+    /// The mode's results.
     fn run(&self) -> Vec<Tensor> {
         subject::evaluate(&self.program, &self.mode, &self.arguments).unwrap()
     }
 
-    /// What the formula means, rounded once to each result's type.
+    /// The formula's results, rounded once to each result's type.
     fn truth(&self) -> Vec<Tensor> {
         let demands = vec![Demand::Rounded; self.program.output_names.len()];
         let truth = Oracle::default().evaluate(&self.program, &self.arguments, &demands).unwrap();
@@ -133,6 +133,32 @@ fn bound() {
     // Where no bound is derived, it says so.
     let bench = Bench::new("affine_greedy", 64, "v5e/default/off", "normal");
     assert_eq!(bench.outcome("bound", &none(), &bench.run()), Outcome::Pass);
+}
+
+/// Each criterion accepts rounded truth and rejects a tenth more; that with power alone finds three passes in the place of f32.
+#[test]
+fn criterion() {
+    let bench = Bench::new("matmul[lhs=16xn,rhs=nx16]", 256, "v5e/high/off", "normal");
+    let truth = &bench.truth()[0];
+    let worse: Vec<f64> = truth.data().to_f64s().iter().map(|v| v * 1.1).collect();
+    let worse = Tensor::new(truth.dims(), Data::from_f64s(truth.dtype(), &worse).unwrap());
+    for name in ["honest", "tosa-dot", "netlib", "allclose", "nmse"] {
+        let outcome = |results: &[Tensor]| bench.outcome("criterion", &against(name), results);
+        assert_eq!(outcome(&bench.truth()), Outcome::Pass, "{name}");
+        assert_eq!(outcome(std::slice::from_ref(&worse)), Outcome::Finding, "{name}");
+    }
+    let as_f32 = |name: &str| Settings { declared: Some("f32".into()), ..against(name) };
+    assert_eq!(bench.outcome("criterion", &against("honest"), &bench.run()), Outcome::Pass);
+    assert_eq!(bench.outcome("criterion", &as_f32("honest"), &bench.run()), Outcome::Finding);
+    assert_eq!(bench.outcome("criterion", &as_f32("tosa-dot"), &bench.run()), Outcome::Pass);
+    let context = Context { spec: &bench.spec, n: 256, mode: &bench.mode, program: &bench.program };
+    let refused = |settings: &Settings| judge_of("criterion", settings, &context).err().unwrap().to_string();
+    assert!(refused(&none()).contains("`against` is needed: honest, tosa-dot, netlib, allclose or nmse"));
+    assert!(refused(&against("tosa")).starts_with("unknown criterion `tosa`"), "{}", refused(&against("tosa")));
+    let bench = Bench::new("softmax", 8, "v5e/high/off", "normal");
+    let context = Context { spec: &bench.spec, n: 8, mode: &bench.mode, program: &bench.program };
+    let refused = judge_of("criterion", &against("honest"), &context).err().unwrap().to_string();
+    assert!(refused.contains("is no plain matmul of its arguments"), "{refused}");
 }
 
 /// Operands that one bf16 pass rounds as badly as it can bring the error to 99 % of the bound, and f32 products of the

@@ -1,4 +1,4 @@
-//! What the registry of checks promises.
+//! Promises of the registry of checks.
 
 use std::fmt::Write;
 
@@ -6,8 +6,9 @@ use ulpgate::check::{CHECKS, Context, PlanFault, Settings, column, judge_of};
 
 use super::{Bench, none};
 
-/// What suites may set, what reports show, and what summaries add up.
+/// Settings that suites may set, columns that reports show, and figures that summaries add up.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn checks_say_what_they_take_and_show() {
     let mut said = String::new();
     for check in CHECKS {
@@ -21,6 +22,7 @@ fn checks_say_what_they_take_and_show() {
     let expected = r#"
 agreement: ["against", "allowance", "output"] -> ["differing elements", "differing_rows rows", "max_difference output"], Some("differing_rows")
 bound: ["declared", "output"] -> ["error_over_bound 1", "error_over_probable_bound 1", "beyond_bound elements"], None
+criterion: ["against", "declared"] -> ["over_limit 1"], None
 divergence: ["output"] -> ["diverged rows", "first_divergence tokens", "mean_divergence tokens", "median_divergence tokens"], Some("diverged")
 drift: ["metric", "slope", "output"] -> ["drift_slope 1", "drift_low 1", "drift_high 1"], None
 dropped_token: ["output", "allowance"] -> ["lost rows", "lost_share_low 1", "lost_share_high 1", "flips rows", "rounding_ties rows", "exact_ties rows", "least_margin_ulp ulp"], Some("lost")

@@ -50,7 +50,7 @@ fn negated() -> Program {
     b.finish(&[("y", y)]).unwrap()
 }
 
-/// What `drift` says of an error of `error(i)` at position i from 1.
+/// The verdict of `drift` on an error of `error(i)` at position i from 1.
 fn drifting(slope: f64, error: fn(f64) -> f64) -> Record {
     let wrong = move |call: &Call| {
         let x = call.arguments[0].data().to_f64s();

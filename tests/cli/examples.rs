@@ -1,4 +1,4 @@
-//! What `examples/` has for users, on the small decoder that is part of the project.
+//! Files of `examples/` for users, on the small decoder that is part of the project.
 
 use std::fs;
 use std::path::Path;

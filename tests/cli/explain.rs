@@ -1,4 +1,4 @@
-//! What `list` and `explain` say.
+//! Texts of `list` and `explain`.
 
 use std::collections::BTreeSet;
 use std::fs;

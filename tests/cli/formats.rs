@@ -1,4 +1,4 @@
-//! What CI systems read: JUnit XML, SARIF, GitHub's annotations and step summary.
+//! Formats that CI systems read: JUnit XML, SARIF, GitHub's annotations and step summary.
 
 use std::process::Command;
 

@@ -26,7 +26,7 @@ fn folder() -> Folder {
     ])
 }
 
-/// What a record says, as HTML has it.
+/// The text of a record, as HTML has it.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

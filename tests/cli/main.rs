@@ -89,7 +89,7 @@ because = "Sizes are too small to say much."
 /// A working directory with suites of its own, removed at the end.
 struct Folder(TempDir);
 
-/// What a run of the program left.
+/// The exit code and texts of a run of the program.
 struct Ran {
     code: i32,
     out: String,

@@ -63,7 +63,7 @@ fn folders_are_paired_by_name() {
     assert!(folder.exits(2, &["same", "a", "b/equal.hlo"]).err.contains("is a folder and"));
 }
 
-/// What a person reviewed stays green; what is new, or gone, does not.
+/// Changes that a person reviewed stay green; new ones, and those that are gone, do not.
 /// FACTS 10.1: K of 512 in one block, and in two of 256. What that does to bits depends on the model of a cut.
 #[test]
 fn a_cut_of_k_is_told_as_open() {

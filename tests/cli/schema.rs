@@ -1,4 +1,4 @@
-//! What programs read, held to the schemas that are published in `docs/schema`.
+//! JSON for programs, held to the schemas that are published in `docs/schema`.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ impl Schema {
         Schema(serde_json::from_str(text).unwrap())
     }
 
-    /// Where a value is not as the schema says, and what is wrong there.
+    /// The places in which a value is not as the schema says, and the fault of each.
     fn errors(&self, value: &Value) -> Vec<String> {
         let mut errors = Vec::new();
         self.check(&self.0, value, "", &mut errors);

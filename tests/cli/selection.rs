@@ -127,7 +127,7 @@ expect = "report"
 because = "The figures count."
 "#;
 
-/// What a report says of each case, by column: without what it leaves empty.
+/// The cells of a report's row for each case, by column: without empty ones.
 fn figures(report: &str) -> BTreeMap<String, Vec<(String, String)>> {
     let mut reader = csv::Reader::from_reader(report.as_bytes());
     let header = reader.headers().expect("a header").clone();

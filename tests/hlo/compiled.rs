@@ -91,7 +91,7 @@ fn numbers(seed: u32, n: usize) -> Vec<f32> {
     (0..n).map(|_| next()).collect()
 }
 
-/// What XLA:CPU makes of a fusion with such a body, whose first result is `f32[16,32]`.
+/// The file that XLA:CPU makes of a fusion with such a body, whose first result is `f32[16,32]`.
 fn fused(parameters: &str, body: &str, result: &str, arguments: &[Tensor]) -> Vec<f32> {
     let declared: String = (0..)
         .zip(parameters.split(' '))

@@ -196,6 +196,155 @@ fn special_numbers_go_as_annex_g_says() {
     }
 }
 
+/// C17 annex G: cexp (G.6.3.1), clog (G.6.3.2), and of `1 / (1 + cexp(-z))` the limits. Where a sign is not specified it is
+/// positive. The third pair is XLA:CPU's of jax 0.10.2 where it is another one: the machine keeps it.
+const BY_WORLD: &[(&str, &[(Case, Option<[f64; 2]>)])] = &[
+    (
+        "exponential",
+        &[
+            (([INF, INF], [INF, NAN]), Some([NAN, NAN])),
+            (([INF, NAN], [INF, NAN]), Some([NAN, NAN])),
+            (([-INF, INF], [0.0, 0.0]), Some([NAN, NAN])),
+            (([-INF, NAN], [0.0, 0.0]), Some([NAN, NAN])),
+            (([1.0, INF], [NAN, NAN]), None),
+            (([1.0, NAN], [NAN, NAN]), None),
+            (([NAN, 1.0], [NAN, NAN]), None),
+            (([NAN, INF], [NAN, NAN]), None),
+            (([NAN, 0.0], [NAN, 0.0]), None),
+            (([NAN, -0.0], [NAN, -0.0]), Some([NAN, 0.0])),
+            (([INF, 0.0], [INF, 0.0]), None),
+            (([INF, 2.0], [-INF, INF]), None),
+            (([-INF, 2.0], [-0.0, 0.0]), None),
+            (([-INF, -1.0], [0.0, -0.0]), None),
+            (([0.0, -0.0], [1.0, -0.0]), Some([1.0, 0.0])),
+            (([0.0, 0.0], [1.0, 0.0]), None),
+        ],
+    ),
+    (
+        "log",
+        &[
+            (([INF, NAN], [INF, NAN]), Some([NAN, NAN])),
+            (([-INF, NAN], [INF, NAN]), Some([NAN, NAN])),
+            (([NAN, INF], [INF, NAN]), Some([NAN, NAN])),
+            (([NAN, -INF], [INF, NAN]), Some([NAN, NAN])),
+            (([1.0, NAN], [NAN, NAN]), None),
+            (([NAN, 1.0], [NAN, NAN]), None),
+            (([0.0, 0.0], [-INF, 0.0]), None),
+            (([0.0, -0.0], [-INF, -0.0]), None),
+            (([-0.0, 0.0], [-INF, std::f64::consts::PI]), None),
+            (([-INF, 2.0], [INF, std::f64::consts::PI]), None),
+            (([INF, -2.0], [INF, -0.0]), None),
+            (([1.0, INF], [INF, std::f64::consts::FRAC_PI_2]), None),
+            (([INF, INF], [INF, std::f64::consts::FRAC_PI_4]), None),
+            (([1.0, -0.0], [0.0, -0.0]), None),
+        ],
+    ),
+    (
+        "logistic",
+        &[
+            (([INF, INF], [1.0, 0.0]), Some([NAN, NAN])),
+            (([INF, NAN], [1.0, 0.0]), Some([NAN, NAN])),
+            (([-INF, INF], [0.0, 0.0]), Some([NAN, NAN])),
+            (([-INF, NAN], [0.0, 0.0]), Some([NAN, NAN])),
+            (([INF, 2.0], [1.0, 0.0]), None),
+            (([-INF, 2.0], [-0.0, 0.0]), None),
+            (([1.0, NAN], [NAN, NAN]), None),
+            (([0.0, -0.0], [0.5, -0.0]), Some([0.5, 0.0])),
+        ],
+    ),
+];
+
+#[test]
+fn truth_has_annex_g_where_the_formulas_of_xla_cpu_have_others() {
+    for (opcode, cases) in BY_WORLD {
+        let points: Vec<[f64; 2]> = cases.iter().map(|((point, _), _)| *point).collect();
+        for dtype in ["f32", "f64"] {
+            let near = |parts: [f64; 2]| if dtype == "f32" { parts.map(|part| f64::from(part as f32)) } else { parts };
+            let exact = truth(opcode, dtype, &points);
+            let computed = machine(opcode, dtype, &points, "xla-cpu/default/as-compiled");
+            for ((((point, annex), formula), exact), computed) in cases.iter().zip(&exact).zip(&computed) {
+                assert_eq!(bits(near(*exact)), bits(near(*annex)), "{opcode}{point:?} of {dtype}: {exact:?}");
+                let formula = near(formula.unwrap_or(*annex));
+                assert_eq!(bits(*computed), bits(formula), "{opcode}{point:?} of {dtype} on xla-cpu: {computed:?}");
+            }
+        }
+    }
+}
+
+/// C17 G.6.4.1 (cabs is hypot) and G.5.1 (the quotient's own code, by hand), with XLA:CPU's where it is another one.
+#[test]
+fn magnitudes_and_quotients_go_as_annex_g_says() {
+    let magnitudes = [
+        ([INF, NAN], INF, NAN),
+        ([NAN, -INF], INF, NAN),
+        ([-INF, 1.0], INF, INF),
+        ([-INF, INF], INF, INF),
+        ([NAN, 1.0], NAN, NAN),
+        ([NAN, 0.0], NAN, NAN),
+        ([-0.0, -0.0], 0.0, 0.0),
+        ([3.0, -4.0], 5.0, 5.0),
+    ];
+    let points = magnitudes.map(|(point, ..)| point);
+    let n = points.len();
+    let text = format!(
+        "HloModule m\n\nENTRY e {{\n  a = f32[{n}] parameter(0)\n  b = f32[{n}] parameter(1)\n  x = c64[{n}] complex(a, b)\n  \
+         ROOT r = f32[{n}] abs(x)\n}}\n"
+    );
+    let abs = lower(&parse(&text).unwrap()).unwrap().program;
+    let [exact, computed] = both_worlds(&abs, &arguments("f32", &points));
+    for (at, (point, annex, formula)) in magnitudes.into_iter().enumerate() {
+        assert_eq!(bits([exact[0][at], 0.0]), bits([annex, 0.0]), "|{point:?}|");
+        assert_eq!(bits([computed[0][at], 0.0]), bits([formula, 0.0]), "|{point:?}| on xla-cpu");
+    }
+
+    // Dividend, divisor, quotient.
+    let quotients = [
+        ([1.0, 1.0], [INF, NAN], [0.0, 0.0]),
+        ([1.0, 1.0], [INF, INF], [0.0, 0.0]),
+        ([1.0, -1.0], [-INF, 1.0], [-0.0, 0.0]),
+        ([INF, NAN], [1.0, 1.0], [INF, -INF]),
+        ([INF, INF], [1.0, 0.0], [INF, INF]),
+        ([INF, 1.0], [0.0, 2.0], [NAN, -INF]),
+        ([NAN, INF], [1.0, 0.0], [NAN, INF]),
+        ([1.0, 0.0], [0.0, 0.0], [INF, NAN]),
+        ([1.0, 2.0], [-0.0, 0.0], [-INF, -INF]),
+        ([1.0, NAN], [0.0, 0.0], [INF, NAN]),
+        ([NAN, NAN], [0.0, 0.0], [NAN, NAN]),
+        ([0.0, 0.0], [0.0, 0.0], [NAN, NAN]),
+        ([INF, INF], [INF, 1.0], [NAN, NAN]),
+        ([NAN, 1.0], [1.0, INF], [NAN, NAN]),
+        ([1.0, 0.0], [2.0, 0.0], [0.5, 0.0]),
+    ];
+    let n = quotients.len();
+    let parameters = ["a", "b", "c", "d"].iter().enumerate();
+    let parameters: String = parameters.map(|(at, name)| format!("  {name} = f32[{n}] parameter({at})\n")).collect();
+    let text = format!(
+        "HloModule m\n\nENTRY e {{\n{parameters}  x = c64[{n}] complex(a, b)\n  y = c64[{n}] complex(c, d)\n  q = c64[{n}] \
+         divide(x, y)\n  re = f32[{n}] real(q)\n  im = f32[{n}] imag(q)\n  ROOT t = (f32[{n}], f32[{n}]) tuple(re, im)\n}}\n"
+    );
+    let divide = lower(&parse(&text).unwrap()).unwrap().program;
+    let [left, right] = [quotients.map(|(x, ..)| x), quotients.map(|(_, y, _)| y)].map(|side| arguments("f32", &side));
+    let [exact, computed] = both_worlds(&divide, &[left, right].concat());
+    for (at, (x, y, annex)) in quotients.into_iter().enumerate() {
+        assert_eq!(bits([exact[0][at], exact[1][at]]), bits(annex), "{x:?} / {y:?}");
+        assert_eq!(bits([computed[0][at], computed[1][at]]), bits(annex), "{x:?} / {y:?} on xla-cpu");
+    }
+}
+
+/// The results over the real numbers, all of them decided, and on xla-cpu.
+fn both_worlds(program: &ulpgate::ir::Program, arguments: &[Tensor]) -> [Vec<Vec<f64>>; 2] {
+    let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
+    let computed = subject::evaluate(program, &mode, arguments).unwrap();
+    let demands = vec![Demand::Rounded; computed.len()];
+    let truth = Oracle::default().evaluate(program, arguments, &demands).unwrap();
+    assert_eq!(truth.stats.undecided, 0);
+    let rounded = |output: &TruthTensor| match output {
+        TruthTensor::Float(float) => float.rounded.clone(),
+        other => panic!("{other:?}"),
+    };
+    [truth.outputs.iter().map(rounded).collect(), computed.iter().map(|result| result.data().to_f64s()).collect()]
+}
+
 /// Each part of each result has its own relative error, however small it is beside the other.
 #[test]
 fn small_parts_are_kept() {

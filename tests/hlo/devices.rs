@@ -38,7 +38,7 @@ fn results(import: &Import, arguments: &[Tensor]) -> Vec<Tensor> {
     subject::evaluate(&import.program, &mode, arguments).unwrap()
 }
 
-/// What XLA:CPU computed of sums over four devices lies in what the program permits, and another order gives other bits.
+/// The sums over four devices that XLA:CPU computed lie in what the program permits, and another order gives other bits.
 #[test]
 fn sums_over_devices_may_be_in_any_order() {
     for (name, excess) in [("psum", "off"), ("psum_bf16", "off"), ("scatter", "off")] {
@@ -72,7 +72,7 @@ fn sums_over_devices_may_be_in_any_order() {
     }
 }
 
-/// What every device has at the end is what it has on XLA:CPU, bit for bit; the sums of bf16 numbers that the program as
+/// The values of every device at the end are those on XLA:CPU, bit for bit; the sums of bf16 numbers that the program as
 /// written rounds step by step, XLA:CPU rounds once.
 #[test]
 fn devices_compute_what_they_do_on_xla_cpu() {

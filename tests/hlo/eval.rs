@@ -96,7 +96,7 @@ fn tensors_in(folder: &Path, name: &str, prefix: &str) -> Vec<Tensor> {
     (0..all.len()).map(|i| all.iter().find(|(n, _)| *n == format!("{prefix}{i}")).unwrap().1.clone()).collect()
 }
 
-/// What differs by more than so many ulps, in words; with none, what is not the same bits.
+/// Results that differ by more than so many ulps, in words; with none, results of other bits.
 fn difference(ours: &Tensor, xla: &Tensor, ulps: Option<f64>) -> Option<String> {
     if (ours.dtype(), ours.len()) != (xla.dtype(), xla.len()) {
         return Some(format!("{}{:?} against {}{:?}", ours.dtype(), ours.dims(), xla.dtype(), xla.dims()));
@@ -133,7 +133,7 @@ fn compare(source: &str, excess: &str, policy: &str) {
     assert!(failed.is_empty(), "{source} as {policy}:\n{}", failed.join("\n"));
 }
 
-/// What JAX hands to the compiler, where the compiled programs are long and hold nothing but integer arithmetic.
+/// Programs as JAX hands them to the compiler, where the compiled ones are long and hold nothing but integer arithmetic.
 #[test]
 fn random_bits_are_those_of_xla() {
     let folder = data().join("hlo_more/cpu");
@@ -324,7 +324,7 @@ fn sums_of_few_steps_are_those_of_xla() {
     results_are_those_of_xla("few_steps", "xla-cpu/default/as-compiled");
 }
 
-/// What is read before the loop of a sum for a single number, and needed behind it.
+/// A value that is read before the loop of a sum for a single number, and needed behind it.
 #[test]
 fn reads_behind_loops_are_those_of_xla() {
     results_are_those_of_xla("behind_loops", "xla-cpu/default/as-compiled");
@@ -600,7 +600,7 @@ fn results_are_written_and_listed() {
     assert_eq!((code, lines[2]["name"].as_str(), lines[2]["shape"].as_str()), (0, Some("out2"), Some("s32[8]")));
 }
 
-/// What is no plain file is written to, read up to a limit, and never replaced.
+/// A path that is no plain file is written to, read up to a limit, and never replaced.
 #[cfg(unix)]
 #[test]
 fn devices_stay_devices() {
@@ -616,7 +616,7 @@ fn devices_stay_devices() {
     assert!(err.contains("/dev/zero") && err.contains("no plain file") && err.lines().count() == 1, "{err}");
 }
 
-/// What no memory holds is refused before anything is evaluated.
+/// A program that no memory holds is refused before anything is evaluated.
 #[test]
 fn programs_beyond_memory_are_refused() {
     let (file, inputs) = (scratch("large.hlo"), scratch("large.inputs.safetensors"));
@@ -704,7 +704,7 @@ fn exact_results_are_rounded_as_asked() {
     assert!(code == 2 && error.contains("--exact"), "{error}");
 }
 
-/// What stays open takes nothing away from what is decided, and shows in the exit code.
+/// An element that stays open takes nothing away from those that are decided, and shows in the exit code.
 #[test]
 fn undecided_elements_stand_beside_the_decided_ones() {
     let (file, inputs, out) = (scratch("open.hlo"), scratch("open.inputs.safetensors"), scratch("open.safetensors"));

@@ -16,7 +16,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/language_model")
 }
 
-/// What a program of the folder gives for `first`, in parts of `rows`.
+/// The results of a program of the folder for `first`, in parts of `rows`.
 fn results(file: &str, mode: &str, first: &Tensor, rows: usize, output: usize) -> Vec<Tensor> {
     results_in(&folder(), &WEIGHTS, (file, output), mode, first, rows)
 }
@@ -51,7 +51,7 @@ fn tokens(file: &str, mode: &str, first: &Tensor, rows: usize, output: usize) ->
     results(file, mode, first, rows, output).iter().flat_map(|part| part.data().to_i64s()).collect()
 }
 
-/// Where two lists of tokens differ.
+/// The places in which two lists of tokens differ.
 fn differing(ours: &[i64], theirs: &[i64]) -> Vec<usize> {
     assert_eq!(ours.len(), theirs.len());
     (0..ours.len()).filter(|at| ours[*at] != theirs[*at]).collect()
@@ -69,7 +69,7 @@ fn xla_cpu_names_these_tokens_after_each_position() {
     }
 }
 
-/// What `examples/llama.py` makes of a model with a head of its own and scaled rope.
+/// The tokens that `examples/llama.py` gives for a model with a head of its own and scaled rope.
 #[test]
 fn xla_cpu_names_these_tokens_of_a_model_with_a_head_of_its_own() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/untied_decoder");

@@ -1,4 +1,4 @@
-//! What XLA:CPU leaves to libraries, against the bits that jaxlib 0.10.2 computed on a processor with AVX-512 and two cores.
+//! Operations that XLA:CPU leaves to libraries, against the bits that jaxlib 0.10.2 computed on a processor with AVX-512 and two cores.
 
 use ulpgate::hlo::{lower, lower_with_libraries, parse};
 use ulpgate::machine::Mode;

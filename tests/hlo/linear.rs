@@ -210,6 +210,7 @@ fn complex_arguments_and_results_are_two_arrays() {
 
 /// Functions of complex numbers in truth, against what numpy gives for the same numbers.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn complex_functions_are_the_functions() {
     let (re, im) = ([0.5f32, -1.25, 2.0], [0.75f32, 0.5, -0.25]);
     let expected: [(&str, [[f64; 3]; 2]); 10] = [

@@ -1,4 +1,4 @@
-//! What nothing here has a meaning for: `hlo show` and `hlo diff` name it and tell the rest, whatever runs a program refuses it.
+//! Operations that nothing here has a meaning for: `hlo show` and `hlo diff` name them and tell the rest; a command that runs a program refuses it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

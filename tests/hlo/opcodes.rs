@@ -1,4 +1,4 @@
-//! What single opcodes compute, in both worlds at once.
+//! Results of single opcodes, in both worlds at once.
 
 use ulpgate::hlo::{lower, parse};
 use ulpgate::machine::Mode;
@@ -313,7 +313,7 @@ fn dots_of_integers_accumulate_in_their_result() {
     assert_eq!(both(masked, &[x, y]), [[301.0, 20.0, 4_000_004_000.0, 50_000.0]]);
 }
 
-/// What does not fit is refused, by what does not fit.
+/// An array that does not fit is refused, by its name.
 #[test]
 fn scatters_that_do_not_fit_are_refused() {
     let scatter = |attributes: &str, updates: &str| {
@@ -430,7 +430,7 @@ fn unstable_sorts_leave_ties_as_the_chip_does() {
 /// One dim of a window: size, stride, low and high padding, dilation of the left operand and of the kernel, reversal.
 type WindowDim = (usize, usize, i64, i64, usize, usize, bool);
 
-/// What the XLA manual says a convolution is, output by output: `b01f_01io->b01f` in groups of features or of the batch.
+/// A convolution as the XLA manual defines it, output by output: `b01f_01io->b01f` in groups of features or of the batch.
 fn convolve(x: &[f64], k: &[f64], dims: [[usize; 4]; 2], window: [WindowDim; 2], groups: [usize; 2]) -> Vec<f64> {
     let [[batch, h, w, features], [.., inputs, outputs]] = dims;
     let [feature_groups, batch_groups] = groups;
@@ -652,8 +652,7 @@ fn complex_functions_are_those_of_their_parts() {
         &[1.0, 4.0, 0.0, 1.0, 2.0],
     ]);
     assert_eq!(of("r = c128[5] divide(x, y)", &quotients), [[0.0, 0.0, inf, 0.0, inf], [-1.0, -2.0, inf, -0.0, -inf]]);
-    let points =
-        parts([&[0.0, 0.0, -inf, 3.0], &[0.0, -0.0, 1.0, 4.0], &[1.0, -1.0, 0.0, 0.0], &[0.0, 0.0, 2.0, -0.0]]);
+    let points = parts([&[0.0, 0.0, -inf, 3.0], &[0.0, 0.0, 1.0, 4.0], &[1.0, -1.0, 0.0, 0.0], &[0.0, 0.0, 2.0, -0.0]]);
     let exponentials = of("r = c128[4] exponential(x)", &points);
     assert_eq!((&exponentials[0][..3], &exponentials[1][..3]), (&[1.0, 1.0, 0.0][..], &[0.0, 0.0, 0.0][..]));
     let logs = of("r = c128[4] log(y)", &points);

@@ -1,4 +1,4 @@
-//! What `ulpgate hlo show` says of every value of every reference file, held against the numbers that the value really
+//! The account that `ulpgate hlo show` gives of every value of every reference file, held against the numbers that the value really
 //! has when the file runs.
 
 use std::fs;

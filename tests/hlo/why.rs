@@ -184,7 +184,7 @@ ENTRY e {
     assert_eq!((undone.trials[0].emitted, undone.trials[0].margin), (1, 0.00390625));
 }
 
-/// What is no float has no error, and a float's bits are those of its declared type in f64 as well.
+/// A value that is no float has no error, and a float's bits are those of its declared type in f64 as well.
 #[test]
 fn bits_are_read_in_the_declared_type() {
     let program = program(

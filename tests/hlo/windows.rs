@@ -58,7 +58,7 @@ fn ordered() -> Vec<f32> {
     ARRAY.iter().map(|x| if x.is_nan() { -0.5 } else { *x }).collect()
 }
 
-/// What most elements become, and the positions and numbers of the others.
+/// The number of most elements, and the positions and numbers of the others.
 fn but_for(others: &[(usize, f64)]) -> Vec<f64> {
     let mut all = vec![100.0; ARRAY.len()];
     others.iter().for_each(|(at, number)| all[*at] = *number);

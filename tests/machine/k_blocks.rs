@@ -77,5 +77,5 @@ fn the_plan_has_16_blocks() {
     let dots: Vec<_> = program.entry().instructions.iter().filter(is_dot).collect();
     let [dot] = dots[..] else { panic!("{} dots", dots.len()) };
     assert!(dot.on_matrix_unit);
-    assert_eq!(dot.tiling.as_ref().unwrap().cut(K), "K in 16 blocks of 1024");
+    assert_eq!(dot.tiling.as_ref().unwrap().cut(K).to_string(), "K in 16 blocks of 1024");
 }

@@ -111,7 +111,7 @@ fn tpu_narrows_the_softmax_sum() {
     assert_eq!(operand(&rewritten, "sum_f32", 0), "convert bf16[1,16]");
 }
 
-/// What a sum begins from is part of it: only zero may be left out.
+/// The start of a sum is part of it: only zero may be left out.
 #[test]
 fn a_sum_from_another_number_than_zero_is_not_narrowed() {
     let sites = |init: f64| {

@@ -76,7 +76,7 @@ fn every_code_is_that_of_its_value() {
     }
 }
 
-/// What ml_dtypes does not say: values beyond f32, between midpoints of f32, and toward zero.
+/// Cases that ml_dtypes does not cover: values beyond f32, between midpoints of f32, and toward zero.
 #[test]
 fn powers_of_two_have_no_zero() {
     let format = find_format("f8e8m0fnu").unwrap();

@@ -16,7 +16,7 @@ fn tensors(name: &str) -> Vec<Tensor> {
     safetensors::read(&path).unwrap().into_iter().map(|(_, tensor)| tensor).collect()
 }
 
-/// What a built-in program gives for the reference inputs, and what XLA gave.
+/// The results of a built-in program for the reference inputs, and XLA's.
 fn both(program: &str, file: &str, excess: &str) -> (Vec<Tensor>, Vec<Tensor>) {
     let arguments = tensors(&format!("{file}.inputs.safetensors"));
     let [rows, n] = arguments[0].dims().try_into().unwrap();

@@ -1,4 +1,4 @@
-//! What is asked for: stored numbers, orders and margins, and which rung answered how much.
+//! Answers on demand: stored numbers, orders and margins, and how much each rung answered.
 
 use ulpgate::oracle::{Demand, Oracle, Rung, TruthTensor};
 use ulpgate::tensor::DType;
@@ -62,7 +62,7 @@ fn what_is_stored_is_rounded_once() {
     assert_eq!(stored(&truth(entry, Demand::Stored)[0]), stored(&truth(entry, Demand::Rounded)[0]));
 }
 
-/// What is near is within 2^-10 of an ulp of the result's type of what is right, whichever number it is.
+/// A number that counts as near is within 2^-10 of an ulp of the result's type of the right one, whichever number it is.
 #[test]
 fn what_is_near_is_near() {
     let entry = "t = f64[6] constant({1, -2, 3.5, 40, -500, 0})\ne = f64[6] exponential(t)\nROOT r = f32[6] convert(e)";
@@ -81,7 +81,7 @@ fn what_is_near_is_near() {
     }
 }
 
-/// Where a type ends, one neighbour is no number: what may be on either side of that is open, or right.
+/// A type ends with a neighbour that is no number: results on either side of it are open, or right.
 #[test]
 fn nothing_is_stored_beside_the_end_of_a_type() {
     // Ties between the largest number and what lies beyond; with two units of the last place around them.

@@ -1,4 +1,4 @@
-//! What once took long beyond measure, and has a way of its own now: the answers are what they were.
+//! Programs that once took long beyond measure, and have a way of their own now: the answers are what they were.
 
 use ulpgate::hlo::{lower, parse};
 use ulpgate::oracle::{Demand, TruthTensor};
@@ -78,7 +78,7 @@ fn running_extremes_and_products_are_those_so_far() {
     }
 }
 
-/// What a call gives is what it computes: parts of its tuple in their order, calls inside of it, a parameter as it is.
+/// A call gives the values that it computes: parts of its tuple in their order, calls inside of it, a parameter as it is.
 #[test]
 fn calls_inside_calls_give_their_parts() {
     let text = "HloModule calls

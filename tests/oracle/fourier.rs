@@ -75,6 +75,7 @@ struct Case {
 }
 
 /// A transform of a type over the last dims of small integers.
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn case(kind: &str, dtype: &str, dims: &[usize], over: usize, draw: &mut Draw) -> Case {
     let complex = if dtype == "f64" { "c128" } else { "c64" };
     let count: usize = dims.iter().product();

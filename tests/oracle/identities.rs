@@ -1,4 +1,4 @@
-//! What identities and orders say, and that they say no more: ties of expressions, places of NaN, numbers of ties.
+//! Facts that identities and orders prove, and none beyond them: ties of expressions, places of NaN, numbers of ties.
 
 use ulpgate::ir::{ApproxTopK, Builder, Op};
 use ulpgate::oracle::{Demand, TruthTensor};
@@ -79,7 +79,7 @@ fn zeros_of_open_signs_give_way_to_the_zero_that_prevails() {
     }
 }
 
-/// What two equal arguments give are equal, at every step away from what is known exactly.
+/// Two equal arguments give equal values, at every step away from exactly known ones.
 #[test]
 fn functions_of_equals_tie() {
     let (rising, falling) = ([1, 3], [0, 2]);

@@ -74,7 +74,7 @@ fn f32s(dims: &[usize], values: &[f32]) -> Tensor {
     Tensor::new(dims, Data::F32(values.to_vec()))
 }
 
-/// What all starting points agree on, and the statistics of the one that starts at eight bits.
+/// The answers that all starting points agree on, and the statistics of the one that starts at eight bits.
 fn agreed(program: &Program, arguments: &[Tensor], demands: &[Demand]) -> (Truth, Stats) {
     let truths = oracles().map(|oracle| oracle.evaluate(program, arguments, demands).unwrap());
     for other in &truths[1..] {

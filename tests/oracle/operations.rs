@@ -68,7 +68,7 @@ fn running_sums_keep_to_their_lanes() {
     }
 }
 
-/// What is not known exactly on either side, and what is.
+/// Elements that are not known exactly on either side, and elements that are.
 #[test]
 fn remainders_of_what_is_not_exact() {
     // e mod 1, e mod -1, -e mod 1, 7 e mod e = 0 of the dividend's sign, 5 mod e, e mod inf.
@@ -310,7 +310,7 @@ fn sorts_tell_zeros_apart_in_total_order_alone() {
     floats(hidden, &[-INF, -INF, INF, INF]);
 }
 
-/// What a constant's text says of a NaN: its sign and its whole fraction.
+/// A constant's text gives a NaN its sign and its whole fraction.
 #[test]
 fn constants_keep_the_sign_and_payload_of_a_nan() {
     let bits = |dtype: &str, bits: &str, text: &str| {
@@ -330,7 +330,7 @@ fn constants_keep_the_sign_and_payload_of_a_nan() {
     );
 }
 
-/// What is not exactly known has the bits of the nearest value of its type; f64 between two values of f32 is rounded once.
+/// A result that is not exactly known has the bits of the nearest value of its type; f64 between two values of f32 is rounded once.
 #[test]
 fn bit_patterns_are_those_of_the_declared_type() {
     let e = |dtype: &str, bits: &str| {

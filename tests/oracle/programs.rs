@@ -255,7 +255,7 @@ fn sums_over_microbatches_and_chips_are_sums() {
     }
 }
 
-/// What the machine makes of a program, with every operation rounded.
+/// The machine's results of a program, with every operation rounded.
 fn evaluate(text: &str, n: usize, arguments: &[Tensor]) -> Vec<Tensor> {
     let program = text.parse::<ProgramSpec>().unwrap().build(n, 1).unwrap();
     subject::evaluate(&program, &"cpu/f32/off".parse::<Mode>().unwrap(), arguments).unwrap()
@@ -272,7 +272,7 @@ fn eight_bits_hold_127_steps_each_way() {
     assert_eq!(got[0].data().to_f64s(), expected);
 }
 
-/// Which chip comes first decides what is lost: with bf16 hops 256 + 1 is 256.
+/// The order of the chips decides the lost bits: with bf16 hops 256 + 1 is 256.
 #[test]
 fn shards_begin_at_chips_of_their_own() {
     let column = [256.0, 1.0, 1.0, 1.0];
@@ -370,7 +370,7 @@ fn training_descends_the_gradient() {
     assert_near("w2", &got[2], &weights[1].concat(), 1e-6);
 }
 
-/// How many NaN each program shows, by row, on three chips of six elements of which chip 1 has one.
+/// Counts of the NaN that each program shows, by row, on three chips of six elements of which chip 1 has one.
 #[test]
 fn a_nan_is_where_it_is_said_to_be() {
     let expected: &[(&str, &[f64])] = &[

@@ -118,7 +118,7 @@ impl World {
         self.multiply(&inverse, &factor)
     }
 
-    /// How two numbers compare by IEEE; `Some(None)` if they are unordered, `None` if it is not known.
+    /// The order of two numbers by IEEE; `Some(None)` if they are unordered, `None` if it is not known.
     pub fn compare(&mut self, x: &Num, y: &Num) -> Option<Option<Ordering>> {
         let by_sign = |neg: bool| Some(Some(if neg { Ordering::Less } else { Ordering::Greater }));
         match (x, y) {
@@ -152,7 +152,7 @@ impl World {
         }
     }
 
-    /// How two numbers compare by IEEE 754-2019 5.10 totalOrder.
+    /// The order of two numbers by IEEE 754-2019 5.10 totalOrder.
     pub fn total_compare(&mut self, x: &Num, y: &Num) -> Option<Ordering> {
         match (x, y) {
             (Num::Nan(a), Num::Nan(b)) => {

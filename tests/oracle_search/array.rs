@@ -1,4 +1,4 @@
-//! Where elements come from: the judge's own arithmetic of indices.
+//! The origins of elements: the judge's own arithmetic of indices.
 
 use super::ast::{Node, Op, Window};
 
@@ -60,6 +60,7 @@ pub fn window_groups(dims: &[usize], windows: &[Window], out_dims: &[usize]) -> 
 /// For an operation that only moves elements: the operand and the place in it of each result. `None` if it is none,
 /// `Some(None)` if a start is not known.
 #[allow(clippy::type_complexity, reason = "a list of places, if it is known, if there is one")]
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
 pub fn moved(
     node: &Node,
     dims: &[&[usize]],

@@ -136,7 +136,7 @@ pub struct Window {
     pub window_dilation: usize,
 }
 
-/// How a sort compares its keys.
+/// The comparison of a sort's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparator {
     pub kind: Kind,

@@ -5,7 +5,7 @@ use ulpgate::tensor::DType;
 
 use super::number::{Nan, Num, World};
 
-/// What a float type spends its codes on.
+/// The use of a float type's codes.
 struct Layout {
     exponent_bits: u32,
     fraction_bits: u32,
@@ -13,7 +13,7 @@ struct Layout {
     ends: Ends,
 }
 
-/// Which codes are no numbers.
+/// The codes that are no numbers.
 #[derive(Clone, Copy, PartialEq)]
 enum Ends {
     /// The largest exponent holds infinities and NaNs.
@@ -49,7 +49,7 @@ fn layout(dtype: DType) -> Layout {
     Layout { exponent_bits, fraction_bits, bias, ends }
 }
 
-/// What a code of a float type stands for.
+/// The value of a code of a float type.
 pub fn decode(world: &mut World, dtype: DType, code: u64) -> Num {
     let Layout { exponent_bits, fraction_bits, bias, ends } = layout(dtype);
     let neg = ends != Ends::Unsigned && code >> (exponent_bits + fraction_bits) & 1 == 1;
@@ -109,7 +109,7 @@ pub fn encode(dtype: DType, x: &Num) -> Option<u64> {
     }
 }
 
-/// What lies beyond the largest numbers.
+/// The values beyond the largest numbers.
 fn beyond(layout: &Layout, neg: bool) -> u64 {
     let top = 1u64 << (layout.exponent_bits + layout.fraction_bits);
     let sign = if neg { top } else { 0 };

@@ -9,7 +9,7 @@ use ulpgate::tensor::DTYPES;
 use super::search::{generated, program, run, verdicts};
 use super::verdict::{Answer, answers};
 
-/// What is drawn, beside the functions between floats.
+/// The operations that are drawn, beside the functions between floats.
 const NAMES: &[&str] = &[
     "add",
     "and",

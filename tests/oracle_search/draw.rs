@@ -1,4 +1,4 @@
-//! Where the generator's choices come from: a seed, or bytes of a fuzzer.
+//! Sources of the generator's choices: a seed, or bytes of a fuzzer.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -66,7 +66,7 @@ impl World {
         }
     }
 
-    /// What is common to functions of a real that increase strictly and have no zero but at zero.
+    /// The part that functions of a real share that increase strictly and have no zero but at zero.
     pub fn increasing(&mut self, x: &Num, made: Made, f: impl Fn(&Float, u32, Round) -> Float) -> Num {
         match x {
             Num::Real(real) => {

@@ -120,7 +120,7 @@ fn the_judge_compares_as_ieee_754_says() {
     }
 }
 
-/// What an enclosure decides, a narrower one decides in the same way: or one of the two does not enclose.
+/// A narrower enclosure decides each question in the same way as a wider one: or one of the two does not enclose.
 #[test]
 fn the_judge_says_the_same_with_more_bits() {
     let mut known = 0;

@@ -73,6 +73,7 @@ fn without_lost_signs(array: Array, dtype: DType) -> Array {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
 fn instruction(world: &mut World, node: &Node, operands: &[Rc<Array>], from: &[&Node]) -> Array {
     let dtype = node.dtype;
     let dims: Vec<&[usize]> = from.iter().map(|n| n.dims.as_slice()).collect();

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use rug::float::Round;
 use rug::{Float, Integer, Rational};
 
-/// What an element is.
+/// The value of an element.
 #[derive(Clone, Debug)]
 pub enum Num {
     Nan(Nan),
@@ -56,7 +56,7 @@ pub struct Range {
     pub hi: Float,
 }
 
-/// What made an atom: two of one name and one argument are one number.
+/// The function that made an atom: two of one name and one argument are one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Made {
     Abs,
@@ -299,7 +299,7 @@ impl World {
         Num::Real(Rc::new(Real { poly, range, nonzero }))
     }
 
-    /// What `made` makes of exact arguments; `range` encloses it, when it is asked for.
+    /// The value of `made` for exact arguments; `range` encloses it, when it is asked for.
     pub fn atom(
         &mut self,
         made: Made,
@@ -323,7 +323,7 @@ impl World {
         Num::Real(Rc::new(Real { poly: vec![(vec![(id, 1)], Rational::from(1))], range, nonzero }))
     }
 
-    /// What exp was applied to, of a product of its values.
+    /// The argument of exp, of a product of its values.
     pub fn exponent(&mut self, poly: &Poly) -> Option<Num> {
         let [(monomial, coefficient)] = poly.as_slice() else { return None };
         if monomial.is_empty() || *coefficient != 1 {

@@ -1,4 +1,4 @@
-//! What is first: sorting, top-k and argmax.
+//! Orders: sorting, top-k and argmax.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -52,7 +52,7 @@ pub fn arg_extreme(world: &mut World, largest: bool, numbers: &[Num], group: &[u
     best
 }
 
-/// Where each place of a sorted lane takes its element from, as far as the order is known; nothing if the comparator is
+/// The element that each place of a sorted lane takes, as far as the order is known; nothing if the comparator is
 /// no order.
 pub fn sorted(
     world: &mut World,

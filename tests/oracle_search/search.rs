@@ -14,7 +14,7 @@ use super::judge;
 use super::number::World;
 use super::verdict::{Answer, Verdict, answers};
 
-/// What the way to start is called that users have.
+/// The name of the way to start that users have.
 const DEFAULT: &str = "default";
 /// Bits of the judge's first look.
 const JUDGE_BITS: u32 = 320;
@@ -94,7 +94,7 @@ pub fn verdicts(graph: &Graph, bits: u32) -> Vec<Verdict> {
     graph.outputs.iter().map(|o| Verdict::new(&mut world, &graph.nodes[*o], &values[*o])).collect()
 }
 
-/// What the oracle answers, or with what it panics.
+/// The oracle's answer, or the message with which it panics.
 pub fn run(
     oracle: &Oracle,
     program: &Program,
@@ -187,7 +187,7 @@ pub fn generated(seed: u64, number: u64) -> Graph {
     generate::graph(&mut Draw::seeded(seed, number))
 }
 
-/// What a failure is about, so that a smaller program fails in the same way.
+/// The subject of a failure, so that a smaller program fails in the same way.
 fn kind(graph: &Graph, failure: &Failure) -> String {
     match failure.output {
         None => failure.what.chars().take(40).collect(),

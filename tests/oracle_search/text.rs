@@ -1,4 +1,4 @@
-//! How programs of the search read as HLO text.
+//! HLO text of the programs of the search.
 
 use std::fmt::Write;
 
@@ -106,6 +106,7 @@ impl Text {
         })
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn node(&mut self, graph: &Graph, id: usize, node: &Node) {
         let (name, shape_text) = (format!("v{id}"), node.shape());
         let operands: Vec<String> = node.operands.iter().map(|o| format!("v{o}")).collect();

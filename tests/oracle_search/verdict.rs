@@ -1,4 +1,4 @@
-//! What the judge says of a result, and whether an answer of the oracle is that.
+//! The judge's verdict on a result, and whether an answer of the oracle is that.
 
 use rug::Float;
 use rug::float::Round;
@@ -31,7 +31,7 @@ pub struct RowTop {
     pub margin_ulp: Option<Option<f64>>,
 }
 
-/// What is known of one result.
+/// The facts that are known of one result.
 #[derive(Clone, Debug)]
 pub struct Verdict {
     pub rounded: Vec<Rounded>,
@@ -142,7 +142,7 @@ fn margin(world: &mut World, dtype: DType, best: &Num, next: &Num) -> Option<Opt
     (lo == hi && ordinary(lo)).then_some(Some(lo))
 }
 
-/// How an answer compares with the verdict.
+/// The comparison of an answer with the verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     /// Equal to what is known.

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 use ulpgate::probe::{
-    Answers, Candidate, Emulated, FILES, GROUPS, Identified, Question, arithmetic, candidates, identify, measure, questions,
+    Answers, Candidate, Emulated, FILES, GROUPS, Identified, Question, arithmetic, candidates, identify, measure,
+    questions,
 };
 
 /// A part of a mode with its value.
@@ -227,11 +228,15 @@ fn a_folder_goes_out_and_answers_come_back() {
     let asked = questions();
     // Those of one group, so that it is named at once.
     let mut answers = Answers::of(&"v5e/default/off+reduce=chain".parse().unwrap(), &of_group("sum")).unwrap();
-    let write = |name: &str, answers: &Answers| std::fs::write(folder.path().join(name), answers.to_npz().unwrap()).unwrap();
+    let write =
+        |name: &str, answers: &Answers| std::fs::write(folder.path().join(name), answers.to_npz().unwrap()).unwrap();
     write("answers.npz", &answers);
     let (code, out, err) = ulpgate(&folder, &["probe", "--answers", "answers.npz"]);
     assert_eq!((code, err.as_str()), (Some(0), ""));
-    assert!(out.starts_with(&format!("6 of {} questions answered by v5e/default/off+reduce=chain\n", asked.len())), "{out}");
+    assert!(
+        out.starts_with(&format!("6 of {} questions answered by v5e/default/off+reduce=chain\n", asked.len())),
+        "{out}"
+    );
     assert!(out.contains("+reduce=chain"), "{out}");
     let json: serde_json::Value =
         serde_json::from_str(&ulpgate(&folder, &["probe", "--answers", "answers.npz", "--json"]).1).unwrap();

@@ -45,3 +45,31 @@ fn every_published_value_is_as_its_file_says() {
     assert!(wrong.is_empty(), "{}\n{table}", wrong.join("\n"));
     table::hold_readme(&table);
 }
+
+/// No published array lies outside of what `explore` permits of the program that printed it. A value that is not asked for, or of which
+/// nothing is known, has its reason in its file.
+#[test]
+fn no_published_array_is_outside_of_what_is_permitted() {
+    let (mut wrong, mut asked) = (Vec::new(), 0);
+    for set in &sets() {
+        for value in set.value.iter().filter(|value| value.is_array()) {
+            let told = !value.not_explored.is_empty();
+            let said = match value.explore() {
+                Err(why) if !told => format!("cannot be asked for ({why}), and its file does not say so"),
+                Ok(found) if found.outside > 0 => format!("{} elements are outside", found.outside),
+                Ok(found) if found.unknown > 0 && !told => {
+                    format!("{} elements may be anything, and its file does not say so", found.unknown)
+                }
+                Ok(found) if found.unknown == 0 && told => "is known, and its file says that it is not".to_string(),
+                Ok(_) => {
+                    asked += 1;
+                    continue;
+                }
+                Err(_) => continue,
+            };
+            wrong.push(format!("{}, {}: {said}", set.source, value.what));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(asked >= 24, "{asked} arrays");
+}

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use ulpgate::explore::{Settings, enclose, families_of_results, outside_of_printed, printed_range};
 use ulpgate::file::safetensors;
 use ulpgate::hlo::{lower, parse};
 use ulpgate::input::{Argument, InputKey, InputSpec, generate};
@@ -66,6 +67,17 @@ pub struct Value {
     /// The reason why it is only inside, or not reproduced.
     #[serde(default)]
     pub because: String,
+    /// The reason why `explore` is not asked whether it is permitted, or knows nothing of it.
+    #[serde(default)]
+    pub not_explored: String,
+}
+
+/// Printed elements against what `explore` permits.
+pub struct Explored {
+    /// Elements that are permitted by nothing.
+    pub outside: usize,
+    /// Elements that may be anything.
+    pub unknown: usize,
 }
 
 /// A figure made of the results.
@@ -199,6 +211,31 @@ impl Value {
             false => Verdict::NotReproduced,
         };
         Found { verdict, numbers, equal, refused: None }
+    }
+
+    /// Whether elements of one result were printed, and no figure made of several.
+    pub fn is_array(&self) -> bool {
+        self.measure == Measure::Elements
+    }
+
+    /// The printed elements against what `explore` permits of the program, functions as the chip's included.
+    ///
+    /// # Errors
+    /// The reason why it cannot be asked.
+    pub fn explore(&self) -> Result<Explored, String> {
+        let program = self.program()?;
+        let mode = self.mode.parse().map_err(|error| format!("{error}"))?;
+        let settings = Settings { families: families_of_results().collect(), ..Settings::new(mode) };
+        let (_, enclosed) =
+            enclose(&program, &self.arguments(&program), &settings).map_err(|error| error.to_string())?;
+        let range = |text: &str| match text.split_once("..") {
+            Some((low, high)) => [low, high].map(|end| end.parse().unwrap()),
+            None => printed_range(text).unwrap(),
+        };
+        let printed: Vec<[f64; 2]> = self.printed.split_whitespace().map(range).collect();
+        assert_eq!(printed.len(), enclosed[self.result].elements(), "{}", self.what);
+        let found = outside_of_printed(&enclosed[self.result..=self.result], &[printed]).remove(0);
+        Ok(Explored { outside: found.elements.len(), unknown: found.unknown })
     }
 
     fn program(&self) -> Result<Program, String> {

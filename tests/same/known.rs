@@ -31,7 +31,7 @@ fn answer(one: &str, other: &str, mode: &str) -> Answer {
     ask(&program(one), &program(other), mode, &[])
 }
 
-/// Where two programs part, in words.
+/// The place in which two programs part, in words.
 fn part(answer: &Answer) -> String {
     let Verdict::Part(parting) = &answer.verdict else { panic!("{answer:?}") };
     assert_ne!(parting.result.bits[0], parting.result.bits[1]);

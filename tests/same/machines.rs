@@ -117,7 +117,7 @@ fn operations() -> Vec<(String, [&'static str; 2])> {
     all
 }
 
-/// What one machine makes of one program.
+/// The results of one program on one machine.
 struct Run {
     name: String,
     symbols: Vec<Vec<Symbol>>,

@@ -74,10 +74,10 @@ pub fn edited(random: &mut Random, nodes: &[Node]) -> Vec<Node> {
     nodes
 }
 
-/// How a program is written: each choice leaves all bits as they are.
+/// The ways of writing a program: each choice leaves all bits as they are.
 pub struct Hand<'r> {
     random: &'r mut Random,
-    /// How many steps in a hundred are written otherwise than plainly.
+    /// The number of steps in a hundred that are written otherwise than plainly.
     percent: usize,
     text: String,
     next: usize,
@@ -161,6 +161,7 @@ impl<'r> Hand<'r> {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn node(&mut self, node: &Node, names: &[String]) -> String {
         let square = format!("f32[{ROWS},{COLUMNS}]");
         let narrow = format!("bf16[{ROWS},{COLUMNS}]");

@@ -361,6 +361,7 @@ fn replaced(form: &str, with: &[(char, &str)]) -> String {
 }
 
 /// Each form with each extent, its big arrays taken as arguments or made of a scalar: in `all` shapes, or in one for each extent.
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 pub fn programs(all: bool) -> Vec<Hostile> {
     let mut forms: Vec<(String, String)> =
         FORMS.iter().map(|(name, form)| (name.to_string(), form.to_string())).collect();

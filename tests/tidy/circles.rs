@@ -7,42 +7,6 @@ use crate::{Source, sources};
 /// The circles that are left, by their room, and why.
 const LEFT: &[(&str, &[&str], &str)] = &[
     (
-        "hlo",
-        &[
-            "asynchronous",
-            "bitcast",
-            "collective",
-            "collective_algorithm",
-            "complex",
-            "complex_function",
-            "complex_more",
-            "complex_row",
-            "control",
-            "custom_call",
-            "device",
-            "emit",
-            "factorization",
-            "fft",
-            "fill",
-            "library_call",
-            "lower",
-            "lowered_value",
-            "manual",
-            "memory_tiles",
-            "operation",
-            "parameter_list",
-            "product",
-            "ragged_exchange",
-            "ragged_kernel",
-            "replica_groups",
-            "rng_bit_generator",
-            "unless_known",
-            "wide",
-            "windows",
-        ],
-        "operations call computations, which hold operations",
-    ),
-    (
         "machine",
         &[
             "arrange",
@@ -130,7 +94,7 @@ fn children<'a>(room: &str, sources: &'a [Source]) -> BTreeMap<String, Vec<(&'a 
     children
 }
 
-/// Which children of a room each of them uses: by its own name, or by that of something the room hands on from it.
+/// The children of a room that each of them uses: by its own name, or by that of something the room hands on from it.
 fn uses(room: &str, sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
     let children = children(room, sources);
     let front = sources.iter().find(|s| s.path == format!("{room}/mod.rs") || s.path == format!("{room}.rs"));
@@ -153,7 +117,7 @@ fn uses(room: &str, sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
     uses
 }
 
-/// What is reached from a child through the others.
+/// The children that are reached from a child through the others.
 fn reach(uses: &BTreeMap<String, BTreeSet<String>>, from: &str) -> BTreeSet<String> {
     let mut reached = BTreeSet::new();
     let mut next = vec![from.to_string()];

@@ -1,4 +1,4 @@
-//! What files, functions and words are called.
+//! Names of files, functions and words.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,8 +9,8 @@ use crate::{root, sources};
 /// belongs to the room that names most of its path.
 const ALIKE: &[(&[&str], &str)] = &[
     (
-        &["machine", "oracle", "oracle/elementary", "oracle/interval", "oracle/pair", "check/forward"],
-        "each meets every operation: two worlds, the rungs of one, and the bounds",
+        &["machine", "oracle", "oracle/elementary", "oracle/interval", "oracle/pair", "check/forward", "hlo/ops"],
+        "each meets every operation: two worlds, the rungs of one, the bounds, and the reader",
     ),
     (&["machine", "machine/mxu", "machine/vector"], "what a unit promises stands beside it"),
     (&["check", "input", "metric", "program"], "registries: a file for each name, one for what its text sets"),

@@ -1,4 +1,4 @@
-//! What the notice of licences says of what is linked.
+//! The licences that the notice names for linked crates.
 
 use std::fs;
 

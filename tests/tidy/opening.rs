@@ -85,7 +85,7 @@ fn the_readme_opens_with_the_reports_figures() {
     assert_eq!(written, table());
 }
 
-/// What every run evaluates stands in the reports of slow runs with the same figures.
+/// The figures that every run evaluates stand in the reports of slow runs unchanged.
 #[test]
 fn slow_reports_hold_those_of_every_run() {
     for name in ["language-model.csv", "training-serving.csv"] {

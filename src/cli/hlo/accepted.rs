@@ -24,13 +24,13 @@ pub struct Accepted {
     /// The text before the first pair.
     head: String,
     /// The accepted lines of each pair.
-    old: BTreeMap<String, Vec<Line>>,
+    old: BTreeMap<String, Vec<AcceptedLine>>,
     /// The printed lines of each pair.
     fresh: BTreeMap<String, Vec<String>>,
 }
 
 /// A line that was accepted, with the comments above it.
-struct Line {
+struct AcceptedLine {
     comments: Vec<String>,
     text: String,
 }
@@ -80,7 +80,7 @@ impl Accepted {
                     pair = Some(said.to_string());
                 }
                 (Some(pair), true) => {
-                    let line = Line { comments: std::mem::take(&mut comments), text: said.to_string() };
+                    let line = AcceptedLine { comments: std::mem::take(&mut comments), text: said.to_string() };
                     accepted.old.entry(pair.clone()).or_default().push(line);
                 }
                 (None, true) => {
@@ -97,7 +97,7 @@ impl Accepted {
     }
 
     /// The accepted lines of a pair.
-    fn accepted_of(&self, pair: &str) -> Vec<&Line> {
+    fn accepted_of(&self, pair: &str) -> Vec<&AcceptedLine> {
         self.old.get(pair).map_or(Vec::new(), |lines| lines.iter().collect())
     }
 
@@ -142,7 +142,7 @@ impl Accepted {
 }
 
 /// Takes the first accepted line that is like a printed one.
-fn take_alike<'a>(accepted: &mut Vec<&'a Line>, printed: &str) -> Option<&'a Line> {
+fn take_alike<'a>(accepted: &mut Vec<&'a AcceptedLine>, printed: &str) -> Option<&'a AcceptedLine> {
     let at = accepted.iter().position(|line| without_numbers(&line.text) == without_numbers(printed))?;
     Some(accepted.remove(at))
 }

@@ -32,7 +32,7 @@ use super::{Exit, Failure, announce, read, read_with_opaque};
     Exit codes: 0 no change; 1 a change of precision, or a result that differs; 2 could not judge (bad file, \
     programs that are not two forms of one, values without a counterpart, operations that are not understood and not the same, a result that differs \
     although nothing that the machine follows changed upstream of it, which is an error of ulpgate; with --inputs an unsupported operation).")]
-pub struct Arguments {
+pub struct HloDiffArguments {
     /// The program as it was: what JAX hands over, or another compiler's output; or a folder of .hlo files
     before: PathBuf,
     /// The program as it is now; or a folder, whose files of one name are compared
@@ -68,8 +68,8 @@ pub struct Arguments {
 
 /// Prints a line for each change of precision, and finds nothing if there is no change. Of two folders, for each pair
 /// of files.
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let Arguments { before, after, accept, bless, .. } = arguments;
+pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let HloDiffArguments { before, after, accept, bless, .. } = arguments;
     if let Some(path) = accept {
         check_target(path, [before, after].into_iter().chain(&arguments.inputs).cloned())?;
     }
@@ -104,7 +104,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 
 /// One pair of two folders, on the machine and the inputs that its place there says.
 fn run_in_folders(
-    arguments: &Arguments,
+    arguments: &HloDiffArguments,
     one: &Path,
     other: &Path,
     accepted: Option<&mut Accepted>,
@@ -117,14 +117,14 @@ fn run_in_folders(
         given => given.clone(),
     };
     let (before, after) = (one.to_path_buf(), other.to_path_buf());
-    let pair = Arguments { before, after, inputs, mode, ..arguments.clone() };
+    let pair = HloDiffArguments { before, after, inputs, mode, ..arguments.clone() };
     let exit = run_accepting(&pair, name, accepted, out)?;
     Ok(if exit == Exit::AsExpected { PairOutcome::Same } else { PairOutcome::Differs })
 }
 
 /// One pair. Its accepted lines are not findings.
 fn run_accepting(
-    arguments: &Arguments,
+    arguments: &HloDiffArguments,
     name: &Path,
     accepted: Option<&mut Accepted>,
     out: &mut dyn Write,
@@ -150,7 +150,7 @@ fn run_accepting(
 }
 
 /// The report on a pair.
-struct Told {
+struct ToldPair {
     exit: Exit,
     /// The results, where both programs were run and none differs.
     equal_results: Option<Equal>,
@@ -166,7 +166,8 @@ struct Equal {
     why: Option<String>,
 }
 
-fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure> {
+#[expect(clippy::too_many_lines, reason = "the steps of one command, in order")]
+fn run_pair(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<ToldPair, Failure> {
     // What is run has to be understood.
     let read = if arguments.inputs.is_some() { read } else { read_with_opaque };
     let ((_, before), (_, after)) = (read(&arguments.before)?, read(&arguments.after)?);
@@ -238,7 +239,7 @@ fn run_pair(arguments: &Arguments, out: &mut dyn Write) -> Result<Told, Failure>
     if let Some(why) = contradiction(&found, &which, modes) {
         return Err(Failure::Message(why));
     }
-    Ok(Told {
+    Ok(ToldPair {
         exit: if is_same { Exit::AsExpected } else { Exit::Found },
         equal_results: is_equal.then(|| Equal {
             results: before.program.outputs().len(),

@@ -22,7 +22,7 @@ use super::{announce, note_second_compilation, read};
     after_help = "Exit codes: 0 evaluated; 1 --exact leaves some elements undecided; 2 could not judge (bad file, an unsupported \
     operation, or --exact leaves all elements undecided). Standard error has the count of undecided elements."
 )]
-pub struct Arguments {
+pub struct HloEvalArguments {
     /// HLO text, before or after compilation
     file: PathBuf,
     /// Arguments of the program: arg0, arg1, ...; what differs between devices as arg0@0, arg0@1, ...
@@ -53,7 +53,7 @@ pub struct Arguments {
 
 /// One result, as the listing tells of it.
 #[derive(serde::Serialize)]
-struct Line {
+struct ArgumentLine {
     name: String,
     shape: String,
     /// Elements of a bf16 result, or of one that picks by floats, which change when a float sum takes another order
@@ -63,7 +63,7 @@ struct Line {
     undecided: Vec<usize>,
 }
 
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(arguments: &HloEvalArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     check_target(&arguments.out, [&arguments.file, &arguments.inputs].map(PathBuf::clone))?;
     let (module, import) = read(&arguments.file)?;
     note_second_compilation(&arguments.file, &module, &arguments.mode);
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let all: usize = results.iter().map(|result| result.tensor.len()).sum();
     let (mut lines, mut named) = (Vec::with_capacity(results.len()), Vec::with_capacity(results.len()));
     for NamedResult { name, tensor, order_sensitive, undecided } in results {
-        lines.push(Line { name: name.clone(), shape: shape_text(&tensor), order_sensitive, undecided });
+        lines.push(ArgumentLine { name: name.clone(), shape: shape_text(&tensor), order_sensitive, undecided });
         named.push((name, tensor));
     }
     safetensors::write(&arguments.out, &named).map_err(|error| Failure::Message(error.to_string()))?;
@@ -116,7 +116,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 ///
 /// # Errors
 /// If none of the elements is decided.
-fn exit(arguments: &Arguments, open: usize, all: usize) -> Result<Exit, Failure> {
+fn exit(arguments: &HloEvalArguments, open: usize, all: usize) -> Result<Exit, Failure> {
     let file = arguments.file.display();
     match open {
         0 => Ok(Exit::AsExpected),

@@ -26,13 +26,13 @@ use super::{Exit, Failure};
 #[derive(Subcommand)]
 pub enum Command {
     /// List what a compiler or a flag changed in a program's precision
-    Diff(diff::Arguments),
+    Diff(diff::HloDiffArguments),
     /// Run an HLO file on the machine, or over the real numbers
-    Eval(eval::Arguments),
+    Eval(eval::HloEvalArguments),
     /// The precision flow: each float operation, its dtype, where it is rounded, who sees it, what may be elided
-    Show(show::Arguments),
+    Show(show::HloShowArguments),
     /// Why tokens flip: each operation's share, and which of them kept wide turns a token back
-    Why(why::Arguments),
+    Why(why::HloWhyArguments),
 }
 
 impl Command {

@@ -10,7 +10,7 @@ use crate::flow;
 use super::{Exit, Failure, read_with_opaque};
 
 #[derive(Args)]
-pub struct Arguments {
+pub struct HloShowArguments {
     /// HLO text, before or after optimization
     file: PathBuf,
     /// Compiler to ask for its elisions (chip/precision/excess); without it, for a file that is not compiled yet:
@@ -28,7 +28,7 @@ pub struct Arguments {
     all: bool,
 }
 
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(arguments: &HloShowArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let (module, import) = read_with_opaque(&arguments.file)?;
     let compiled = module.is_compiled();
     let modes = flow::compilers(arguments.mode.as_deref(), compiled).map_err(|e| e.to_string())?;

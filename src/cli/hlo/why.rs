@@ -36,7 +36,7 @@ use super::{announce, note_second_compilation, read};
     Arguments are looked up by name: arg0 or the parameter's own name, without the number behind it.\n\n\
     Exit codes: 0 no row is flipped; 1 one is; 2 could not judge."
 )]
-pub struct Arguments {
+pub struct HloWhyArguments {
     /// The program as it is run: compiled, or as JAX hands it over
     file: PathBuf,
     /// Files with the arguments; may be given several times
@@ -81,12 +81,12 @@ pub struct Arguments {
 const TRIALS: usize = 12;
 
 /// The program with the places of its values in the source.
-struct Named<'a> {
+struct NamedResult<'a> {
     program: &'a Program,
     sources: Sources<'a>,
 }
 
-impl Named<'_> {
+impl NamedResult<'_> {
     fn name(&self, (computation, id): Operation) -> &str {
         &self.program.computations[computation].instructions[id].name
     }
@@ -138,7 +138,8 @@ impl Named<'_> {
 }
 
 /// Prints the flipped rows and why they are; finds something where there is one.
-pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+#[expect(clippy::too_many_lines, reason = "the steps of one command, in order")]
+pub fn run(arguments: &HloWhyArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.file.display()));
     let (module, import) = read(&arguments.file)?;
     note_second_compilation(&arguments.file, &module, &arguments.mode);
@@ -154,7 +155,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
     let true_scores = output(truth, &arguments.scores).map_err(|why| fail(&why))?;
     let program = subject::compile(&import.program, &arguments.mode);
     let setting = Setting { program: &program, mode: &arguments.mode, scores };
-    let named = Named { program: &program, sources: Sources::new(&module) };
+    let named = NamedResult { program: &program, sources: Sources::new(&module) };
     let windows = windows(arguments, &import)?;
     let kept: Vec<Vec<Operation>> = arguments.keep.iter().map(|words| named.matching(words)).collect();
     if let Some(at) = kept.iter().position(Vec::is_empty) {
@@ -220,7 +221,7 @@ pub fn run(arguments: &Arguments, out: &mut dyn Write) -> Result<Exit, Failure> 
 
 fn write_explained(
     (row, explanation, undone): &(usize, Explanation, Undone),
-    named: &Named,
+    named: &NamedResult,
     top: usize,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
@@ -268,7 +269,7 @@ fn write_explained(
 }
 
 /// The line of HLO that is to be written otherwise.
-fn change(named: &Named, operation: Operation) -> String {
+fn change(named: &NamedResult, operation: Operation) -> String {
     let instruction = &named.program.computations[operation.0].instructions[operation.1];
     let wide = match instruction.shape.dtype() {
         Some(DType::F32) if matches!(instruction.op, Op::Dot { .. }) => "at precision highest".to_string(),
@@ -284,7 +285,7 @@ fn trip(path: &[(usize, Option<usize>)]) -> String {
     if trips.is_empty() { "-".to_string() } else { trips.join(".") }
 }
 
-fn as_json((row, explanation, undone): &(usize, Explanation, Undone), named: &Named) -> serde_json::Value {
+fn as_json((row, explanation, undone): &(usize, Explanation, Undone), named: &NamedResult) -> serde_json::Value {
     let names = |kept: &[Operation]| kept.iter().map(|o| named.name(*o).to_string()).collect::<Vec<_>>();
     let line = |line: &crate::why::Line| {
         let operation = (line.place.computation, line.place.instruction);
@@ -310,7 +311,7 @@ fn output(program: &Program, name: &str) -> Result<usize, String> {
 }
 
 /// The arguments of each window: the first argument's next rows, the others as they are.
-fn windows(arguments: &Arguments, import: &Import) -> Result<Vec<Vec<Tensor>>, Failure> {
+fn windows(arguments: &HloWhyArguments, import: &Import) -> Result<Vec<Vec<Tensor>>, Failure> {
     let mut files: Vec<(&Path, Vec<(String, Tensor)>)> = Vec::new();
     for path in &arguments.inputs {
         files.push((path, safetensors::read(path).map_err(|error| Failure::Message(error.to_string()))?));

@@ -1,7 +1,7 @@
 //! Value of an element over the real numbers: a number times a product of atoms.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use crate::analysis::Precision;
 use crate::num::F32;
@@ -11,10 +11,10 @@ use crate::tensor::DType;
 pub type Print = u128;
 
 /// The roundings that a number has passed since it was made: their place in [`Algebra::ways`].
-pub type Way = u32;
+pub type RoundingsId = u32;
 
 /// Not rounded at all: integers, constants, and what arithmetic in f64 makes.
-pub const WHOLE: Way = 0;
+pub const WHOLE: RoundingsId = 0;
 
 /// One element of a value, as a number times a product, with the roundings since an operation made it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Element {
     /// The number. A predicate that is not known is negated by -1.
     pub by: f64,
     /// The roundings.
-    pub way: Way,
+    pub way: RoundingsId,
 }
 
 impl Element {
@@ -96,6 +96,26 @@ pub fn absorb(state: Print, word: Print) -> Print {
 /// The fingerprint of a text.
 pub fn print_of(text: &str) -> Print {
     text.bytes().fold(text.len() as Print, |state, byte| absorb(state, byte.into()))
+}
+
+/// The fingerprint of a key, by the words that it hashes.
+pub fn print_of_key(key: &impl Hash) -> Print {
+    let mut words = Words(0);
+    key.hash(&mut words);
+    words.0
+}
+
+/// A hasher that keeps all bits of the fingerprint.
+struct Words(Print);
+
+impl Hasher for Words {
+    fn finish(&self) -> u64 {
+        self.0 as u64
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |state, byte| absorb(state, (*byte).into()));
+    }
 }
 
 /// Bits by which a number is distinguished.
@@ -264,20 +284,20 @@ impl Algebra {
     }
 
     /// The roundings that a way is.
-    pub fn roundings(&self, way: Way) -> &[Precision] {
+    pub fn roundings(&self, way: RoundingsId) -> &[Precision] {
         &self.ways[way as usize]
     }
 
-    fn way(&mut self, roundings: Vec<Precision>) -> Way {
+    fn way(&mut self, roundings: Vec<Precision>) -> RoundingsId {
         let at = self.ways.iter().position(|way| *way == roundings).unwrap_or_else(|| {
             self.ways.push(roundings);
             self.ways.len() - 1
         });
-        at as Way
+        at as RoundingsId
     }
 
     /// A way that goes on to a format: nothing happens where the numbers belong to it already.
-    pub fn round(&mut self, way: Way, to: Precision) -> Way {
+    pub fn round(&mut self, way: RoundingsId, to: Precision) -> RoundingsId {
         let roundings = self.roundings(way);
         if roundings.last().is_some_and(|last| last.within(to)) {
             return way;
@@ -287,7 +307,7 @@ impl Algebra {
     }
 
     /// A way without its last rounding below f32, if there was another before it.
-    pub fn before_last(&mut self, way: Way) -> (Way, Option<Precision>) {
+    pub fn before_last(&mut self, way: RoundingsId) -> (RoundingsId, Option<Precision>) {
         match *self.roundings(way) {
             [ref before @ .., last] if last.narrows() && !before.is_empty() => {
                 let before = before.to_vec();
@@ -299,7 +319,7 @@ impl Algebra {
     }
 
     /// Roundings of an operation with this result type: floats up to f32 are rounded to f32, then to their own type.
-    pub fn of_operation(&mut self, dtype: DType) -> Way {
+    pub fn of_operation(&mut self, dtype: DType) -> RoundingsId {
         match Precision::of_dtype(dtype) {
             Some(own) if dtype != DType::F64 => {
                 let f32s = self.round(WHOLE, Precision::of(&F32));
@@ -310,7 +330,7 @@ impl Algebra {
     }
 
     /// Roundings of an argument of this type.
-    pub fn of_argument(&mut self, dtype: DType) -> Way {
+    pub fn of_argument(&mut self, dtype: DType) -> RoundingsId {
         Precision::of_dtype(dtype).map_or(WHOLE, |own| self.round(WHOLE, own))
     }
 }

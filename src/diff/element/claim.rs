@@ -1,7 +1,7 @@
 //! Statements of two programs about the elements that both have.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use crate::analysis::Precision;
 use crate::ir::ValueId;
@@ -9,30 +9,31 @@ use crate::tensor::DType;
 
 use super::super::change::ChangeKind;
 use super::super::graph::Graph;
-use super::algebra::{Algebra, Element, Print, Way, absorb};
-use super::follow::{Elements, Follower};
-use super::made::{Made, Record};
+use super::algebra::{Algebra, Element, Print, RoundingsId, absorb};
+use super::follow::{FollowedElements, Follower};
+use super::label::{Making, OrderOfAdditions};
+use super::made::{Made, MakingRecord};
 
 /// One program's elements.
-struct Side {
-    values: Vec<Elements>,
+struct FollowedProgram {
+    values: Vec<FollowedElements>,
     floats: Vec<bool>,
-    record: Record,
+    record: MakingRecord,
     contents: RefCell<HashMap<ValueId, Option<Print>>>,
 }
 
 /// The elements of both programs: BEFORE's and AFTER's.
-pub(in super::super) struct Sides {
+pub struct Sides {
     algebra: Algebra,
-    sides: [Side; 2],
+    sides: [FollowedProgram; 2],
 }
 
 /// An element that AFTER makes otherwise.
-pub(in super::super) struct Claim {
+pub struct Claim {
     /// The value of BEFORE whose operation makes it.
     pub value: ValueId,
-    /// Descriptions of the making operation in BEFORE and in AFTER.
-    pub texts: [String; 2],
+    /// The making in BEFORE and in AFTER.
+    pub makings: [Making; 2],
     pub kind: ChangeKind,
 }
 
@@ -40,7 +41,8 @@ impl Sides {
     /// `None` where a program is too large to be followed.
     pub fn new(before: &Graph, after: &Graph) -> Option<Sides> {
         let mut algebra = Algebra::default();
-        let [left, right] = [(before, 1), (after, 2)].map(|(graph, own)| Side::new(graph, &mut algebra, own));
+        let [left, right] =
+            [(before, 1), (after, 2)].map(|(graph, own)| FollowedProgram::new(graph, &mut algebra, own));
         Some(Sides { algebra, sides: [left?, right?] })
     }
 
@@ -86,11 +88,21 @@ impl Sides {
     /// whole: where that is so on both sides nothing is said.
     pub fn claims(&self, is_known: &dyn Fn(usize, ValueId) -> bool) -> Vec<Claim> {
         let [left, right] = [0, 1].map(|side| &self.sides[side].record);
-        let mut found: BTreeMap<(ValueId, [String; 2]), ChangeKind> = BTreeMap::new();
+        let mut places: HashMap<(ValueId, [Making; 2]), usize> = HashMap::new();
+        let mut found: Vec<Claim> = Vec::new();
+        let mut add =
+            |value: ValueId, makings: [Making; 2], kind: ChangeKind| match places.get(&(value, makings.clone())) {
+                Some(place) => found[*place].kind = kind,
+                None => {
+                    places.insert((value, makings.clone()), found.len());
+                    found.push(Claim { value, makings, kind });
+                }
+            };
         for key in left.keys() {
             let mut others = right.makers(key).peekable();
             let Some(first) = others.peek().copied() else { continue };
-            let only = |made: &Made, in_other: &Record| in_other.makers(key).all(|other| other.print != made.print);
+            let only =
+                |made: &Made, in_other: &MakingRecord| in_other.makers(key).all(|other| other.print != made.print);
             let lost = left.makers(key).find(|made| only(made, right));
             let gained = others.find(|made| only(made, left));
             let has_both = lost.is_some() == gained.is_some();
@@ -101,9 +113,9 @@ impl Sides {
                     let [one, other] = [left.makers(key).next(), Some(first)];
                     let (Some(one), Some(other)) = (one, other) else { continue };
                     let (Some(a), Some(b)) = (one.order, other.order) else { continue };
-                    let texts = [left.text(a).to_string(), right.text(b).to_string()];
-                    if texts[0] != texts[1] && !(is_known(0, one.at) && is_known(1, other.at)) {
-                        found.insert((one.at, texts), ChangeKind::Reordered);
+                    let [a, b] = [left.additions(a), right.additions(b)];
+                    if a != b && !(is_known(0, one.at) && is_known(1, other.at)) {
+                        add(one.at, [a, b].map(|one| Making::InOrder(one.clone())), ChangeKind::Reordered);
                     }
                     continue;
                 }
@@ -114,78 +126,64 @@ impl Sides {
                 },
             };
             if !(is_known(0, one.at) && is_known(1, other.at)) {
-                let (mut texts, kind) = self.texts(one, other);
+                let (mut makings, kind) = self.makings(one, other);
                 // One way of several that only one program has.
                 if !has_both && is_lost {
-                    texts[1] = format!("no {}", texts[0]);
+                    makings[1] = Making::Not(Box::new(makings[0].clone()));
                 } else if !has_both {
-                    texts[0] = format!("no {}", texts[1]);
+                    makings[0] = Making::Not(Box::new(makings[1].clone()));
                 }
-                found.insert((one.at, texts), kind);
+                add(one.at, makings, kind);
             }
         }
-        found.into_iter().map(|((value, texts), kind)| Claim { value, texts, kind }).collect()
+        found
     }
 
-    fn texts(&self, one: &Made, other: &Made) -> ([String; 2], ChangeKind) {
+    fn makings(&self, one: &Made, other: &Made) -> ([Making; 2], ChangeKind) {
         let [left, right] = [0, 1].map(|side| &self.sides[side].record);
-        let [a, b] = [left.text(one.label).to_string(), right.text(other.label).to_string()];
-        let is_sum = |text: &str| text.starts_with("sum") || text == "add";
-        let rounds = |text: &str| {
-            !["maximum", "minimum", "select", "parameter", "sort"].iter().any(|word| text.starts_with(word))
-        };
-        let kind = match (is_sum(&a) && is_sum(&b), rounds(&a) || rounds(&b)) {
+        let [a, b] = [left.label(one.label), right.label(other.label)];
+        let kind = match (a.is_sum() && b.is_sum(), a.rounds() || b.rounds()) {
             (true, _) => ChangeKind::Reordered,
             (false, true) => ChangeKind::PrecisionChanged,
             (false, false) => ChangeKind::OperationChanged,
         };
         let (ways, others) = (left.ways_of(one.ways), right.ways_of(other.ways));
-        if ways != others && named(&a) == named(&b) {
-            let a = named(&a).to_string();
-            let last = |way: &Way| self.algebra.roundings(*way).last().copied().unwrap_or(Precision::UNLIMITED);
+        let named = a.without_precision();
+        if ways != others && named == b.without_precision() {
+            let last = |way: &RoundingsId| self.algebra.roundings(*way).last().copied().unwrap_or(Precision::UNLIMITED);
             let is_wider = ways.iter().zip(others).all(|(x, y)| last(x).within(last(y)));
             let kind = if is_wider { ChangeKind::RoundingRemoved } else { ChangeKind::RoundingAdded };
-            return ([self.of(&a, ways), self.of(&a, others)], kind);
+            let of = |ways: &[RoundingsId]| Making::Of(named, ways.iter().map(|way| self.roundings(*way)).collect());
+            return ([of(ways), of(others)], kind);
         }
-        if a != b {
-            return ([a, b], kind);
+        match a == b {
+            false => ([a, b].map(Making::By), kind),
+            true => ([Making::By(a), Making::ByOtherOperands(b)], kind),
         }
-        let again = format!("{b} of other operands");
-        ([a, again], kind)
     }
 
-    /// `add of bf16, f32`.
-    fn of(&self, name: &str, ways: &[Way]) -> String {
-        let way = |way: &Way| match self.algebra.roundings(*way) {
-            [] => "numbers".to_string(),
-            roundings => roundings.iter().map(Precision::to_string).collect::<Vec<_>>().join(" then "),
-        };
-        format!("{name} of {}", ways.iter().map(way).collect::<Vec<_>>().join(", "))
+    fn roundings(&self, way: RoundingsId) -> Vec<Precision> {
+        self.algebra.roundings(way).to_vec()
     }
 
     /// Roundings in BEFORE and in AFTER of a result that has the same elements but is rounded otherwise.
-    pub fn rounded_otherwise(&self, [one, other]: [ValueId; 2]) -> Option<([String; 2], ChangeKind)> {
+    pub fn rounded_otherwise(&self, [one, other]: [ValueId; 2]) -> Option<([Making; 2], ChangeKind)> {
         let [left, right] = [self.sides[0].values[one].all(), self.sides[1].values[other].all()];
         let (a, b) = left.iter().zip(right).find(|(a, b)| a.way != b.way && a.product != 0)?;
-        let [x, y] = [a, b].map(|element| self.of("result", &[element.way]));
-        let last = |way: Way| self.algebra.roundings(way).last().copied().unwrap_or(Precision::UNLIMITED);
+        let makings = [a, b].map(|element| Making::Result(self.roundings(element.way)));
+        let last = |way: RoundingsId| self.algebra.roundings(way).last().copied().unwrap_or(Precision::UNLIMITED);
         let kind =
             if last(a.way).within(last(b.way)) { ChangeKind::RoundingRemoved } else { ChangeKind::RoundingAdded };
-        Some(([x, y], kind))
+        Some((makings, kind))
     }
 }
 
-/// Name of an operation without the precision that it asks for.
-fn named(label: &str) -> &str {
-    label.split(" at {").next().unwrap_or(label)
-}
-
-impl Side {
-    fn new(graph: &Graph, algebra: &mut Algebra, own: Print) -> Option<Side> {
+impl FollowedProgram {
+    fn new(graph: &Graph, algebra: &mut Algebra, own: Print) -> Option<FollowedProgram> {
         let orders = |id: ValueId| {
             let value = &graph.values[id];
-            let told: Vec<String> = [value.order.clone(), value.plan.clone()].into_iter().flatten().collect();
-            (!told.is_empty()).then(|| told.join(", "))
+            let additions = OrderOfAdditions { order: value.order, plan: value.plan.clone() };
+            (additions.order.is_some() || additions.plan.is_some()).then_some(additions)
         };
         let fused = |id: ValueId| graph.values[id].fused;
         let mut follower = Follower::new(&graph.analysis, graph.habits, algebra, own, &orders, &fused);
@@ -196,6 +194,6 @@ impl Side {
         for (value, float) in values.iter().zip(&floats) {
             record.held.extend(value.all().iter().map(|element| element.magnitude_print(*float)));
         }
-        Some(Side { values, floats, record, contents: RefCell::default() })
+        Some(FollowedProgram { values, floats, record, contents: RefCell::default() })
     }
 }

@@ -8,13 +8,14 @@ use crate::machine::DotSite;
 use crate::num::BF16;
 use crate::tensor::DType;
 
-use super::super::rule;
-use super::algebra::{Algebra, Element, Print, Way, absorb, print_of};
-use super::follow::{Abandoned, Elements, Followed, Follower, Site, holds};
+use super::super::graph::roles;
+use super::algebra::{Algebra, Element, Print, RoundingsId, absorb, print_of};
+use super::follow::{Abandoned, FollowResult, FollowedElements, FollowedOperation, Follower, Labels, holds};
+use super::label::Label;
 
 /// Operations whose order and grouping do not show over the real numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Joint {
+enum JointOperation {
     Sum,
     Maximum,
     Minimum,
@@ -24,7 +25,12 @@ enum Joint {
 
 impl Follower<'_> {
     /// A reduction of one array along dims; what is no sum or extreme of floats is a function of all that it is given.
-    pub fn reduce(&mut self, site: &Site, dims: &[usize], to_apply: ComputationId) -> Followed<Elements> {
+    pub fn reduce(
+        &mut self,
+        site: &FollowedOperation,
+        dims: &[usize],
+        to_apply: ComputationId,
+    ) -> FollowResult<FollowedElements> {
         let joint = self.joint(site, to_apply);
         let over = site.dims(0);
         let kept: Vec<usize> = (0..over.len()).filter(|d| !dims.contains(d)).collect();
@@ -42,14 +48,19 @@ impl Follower<'_> {
             return Ok(self.rows(site, to_apply, &arrays, width));
         };
         let (init, float) = (site.of(1)[0], site.is_float(0));
-        let name = joint.label(width, "", &self.accumulates(site.instruction));
-        let label = [Some(self.record.label(&name)), self.order()];
+        let label = self.labels(site, joint, width, false);
         let rows = elements.chunks(width).map(|row| self.row(site, joint, label, (row, init), float)).collect();
-        Ok(Elements::array(rows))
+        Ok(FollowedElements::array(rows))
     }
 
     /// A reduction of several arrays, or by a region with no name: each result is a function of its rows.
-    fn rows(&mut self, site: &Site, to_apply: ComputationId, arrays: &[Vec<Element>], width: usize) -> Elements {
+    fn rows(
+        &mut self,
+        site: &FollowedOperation,
+        to_apply: ComputationId,
+        arrays: &[Vec<Element>],
+        width: usize,
+    ) -> FollowedElements {
         let regions = &self.analysis.regions;
         let loosely = match regions.reducer_but_for_rounding(to_apply) {
             Some(reducer) => format!("{reducer:?}"),
@@ -58,7 +69,7 @@ impl Follower<'_> {
         let strictly =
             regions.reducer(to_apply).map_or_else(|| self.region(to_apply), |reducer| format!("{reducer:?}"));
         let floats: Vec<bool> = (0..arrays.len()).map(|slot| site.is_float(slot)).collect();
-        let label = self.record.label("reduce");
+        let label = self.record.number(Label::Reduce);
         let mut results = vec![Vec::new(); arrays.len()];
         for row in 0..arrays[0].len() / width {
             let [mut content, mut exact] = [&loosely, &strictly].map(|text| print_of(text));
@@ -70,17 +81,22 @@ impl Follower<'_> {
             }
             for (slot, results) in results.iter_mut().enumerate() {
                 let element = Element::atom(absorb(content, slot as Print));
-                self.make_of_many([Some(label), None], element, exact, &[]);
+                self.make_of_many((label, None), element, exact, &[]);
                 let way = site.dtype(slot).map_or(0, |dtype| self.algebra.of_operation(dtype));
                 results.push(Element { way, ..element });
             }
         }
-        let mut results: Vec<Elements> = results.into_iter().map(Elements::array).collect();
-        if results.len() == 1 { results.remove(0) } else { Elements::Tuple(results) }
+        let mut results: Vec<FollowedElements> = results.into_iter().map(FollowedElements::array).collect();
+        if results.len() == 1 { results.remove(0) } else { FollowedElements::Tuple(results) }
     }
 
     /// The reductions of the windows over the operand.
-    pub fn windows(&mut self, site: &Site, window: &Window, to_apply: ComputationId) -> Followed<Elements> {
+    pub fn windows(
+        &mut self,
+        site: &FollowedOperation,
+        window: &Window,
+        to_apply: ComputationId,
+    ) -> FollowResult<FollowedElements> {
         let Some(joint) = self.joint(site, to_apply) else { return Ok(self.whole(site)) };
         let dims = site.dims(0);
         let out_dims = site.instruction.shape.dims();
@@ -91,8 +107,7 @@ impl Follower<'_> {
         // How a window is summed hangs on all of it.
         let seen: Vec<usize> = extents.iter().zip(dims).map(|(extent, size)| *extent.min(size)).collect();
         let width: usize = seen.iter().product();
-        let name = joint.label(width, " in windows", &self.accumulates(site.instruction));
-        let label = [Some(self.record.label(&name)), self.order()];
+        let label = self.labels(site, joint, width, true);
         let mut rows = Vec::with_capacity(out_dims.iter().product());
         movement::for_each_index(out_dims, |_, out| {
             let mut row = Vec::new();
@@ -102,16 +117,27 @@ impl Follower<'_> {
             rows.push(row);
         });
         let rows = rows.iter().map(|row| self.row(site, joint, label, (row, init), float)).collect();
-        Ok(Elements::array(rows))
+        Ok(FollowedElements::array(rows))
     }
 
-    fn joint(&self, site: &Site, to_apply: ComputationId) -> Option<Joint> {
+    /// Labels of a reduction of `width` elements; the order shows only in sums.
+    fn labels(&mut self, site: &FollowedOperation, joint: JointOperation, width: usize, in_windows: bool) -> Labels {
+        let label = match joint {
+            JointOperation::Sum => self.sum_of(width, in_windows, site.instruction),
+            JointOperation::Maximum => Label::Binary(Binary::Maximum),
+            JointOperation::Minimum => Label::Binary(Binary::Minimum),
+            JointOperation::Both(by) => Label::Binary(by),
+        };
+        (self.record.number(label), self.order())
+    }
+
+    fn joint(&self, site: &FollowedOperation, to_apply: ComputationId) -> Option<JointOperation> {
         let one = site.operands.len() == 2 && site.dtype(0).is_some();
         match self.analysis.regions.reducer_but_for_rounding(to_apply).filter(|_| one)? {
-            Reducer::Binary(Binary::Add) => Some(Joint::Sum),
-            Reducer::Binary(Binary::Maximum) => Some(Joint::Maximum),
-            Reducer::Binary(Binary::Minimum) => Some(Joint::Minimum),
-            Reducer::Binary(by @ (Binary::And | Binary::Or)) => Some(Joint::Both(by)),
+            Reducer::Binary(Binary::Add) => Some(JointOperation::Sum),
+            Reducer::Binary(Binary::Maximum) => Some(JointOperation::Maximum),
+            Reducer::Binary(Binary::Minimum) => Some(JointOperation::Minimum),
+            Reducer::Binary(by @ (Binary::And | Binary::Or)) => Some(JointOperation::Both(by)),
             _ => None,
         }
     }
@@ -119,17 +145,17 @@ impl Follower<'_> {
     /// One result, from its terms and an init; a neutral init is no term.
     fn row(
         &mut self,
-        site: &Site,
-        joint: Joint,
-        label: [Option<u32>; 2],
+        site: &FollowedOperation,
+        joint: JointOperation,
+        label: Labels,
         (row, init): (&[Element], Element),
         float: bool,
     ) -> Element {
         let is_neutral = match joint {
-            Joint::Sum => init.constant() == Some(0.0),
-            Joint::Maximum => init.constant() == Some(f64::NEG_INFINITY),
-            Joint::Minimum => init.constant() == Some(f64::INFINITY),
-            Joint::Both(by) => init.constant() == Some(f64::from(by == Binary::And)),
+            JointOperation::Sum => init.constant() == Some(0.0),
+            JointOperation::Maximum => init.constant() == Some(f64::NEG_INFINITY),
+            JointOperation::Minimum => init.constant() == Some(f64::INFINITY),
+            JointOperation::Both(by) => init.constant() == Some(f64::from(by == Binary::And)),
         };
         let all = || row.iter().copied().chain(Some(init).filter(|_| !is_neutral));
         let mut rest = all();
@@ -137,11 +163,11 @@ impl Follower<'_> {
             return one;
         }
         let (ways, format) = match joint {
-            Joint::Maximum | Joint::Minimum => self.rounded_last(all()),
-            _ => (all().filter(|e| e.constant().is_none()).map(|e| e.way).collect::<BTreeSet<Way>>(), None),
+            JointOperation::Maximum | JointOperation::Minimum => self.rounded_last(all()),
+            _ => (all().filter(|e| e.constant().is_none()).map(|e| e.way).collect::<BTreeSet<RoundingsId>>(), None),
         };
         let operands = match joint {
-            Joint::Sum => all().fold(0, |sum: Print, e| sum.wrapping_add(absorb(OPERAND, e.exactly(float)))),
+            JointOperation::Sum => all().fold(0, |sum: Print, e| sum.wrapping_add(absorb(OPERAND, e.exactly(float)))),
             // Whatever the order, the largest is the largest: how the numbers were rounded is all that counts.
             _ => ways.iter().fold(0, |print, way| absorb(print, (*way).into())),
         };
@@ -151,22 +177,22 @@ impl Follower<'_> {
         };
         let element = match joint {
             // A sum of constants is one.
-            Joint::Sum if !float && all().all(|element| element.constant().is_some()) => {
+            JointOperation::Sum if !float && all().all(|element| element.constant().is_some()) => {
                 return Element::number(all().map(|element| element.by).sum());
             }
-            Joint::Sum => {
+            JointOperation::Sum => {
                 let terms = all().fold(0, |sum: Print, e| sum.wrapping_add(self.algebra.term(e, float)));
                 self.algebra.sum(terms)
             }
-            Joint::Both(by) => {
+            JointOperation::Both(by) => {
                 let name = print_of(by.name());
                 let mut prints: Vec<Print> = all().map(|e| e.print(false)).collect();
                 prints.sort_unstable();
                 prints.dedup();
                 Element::atom(prints.into_iter().fold(name, absorb))
             }
-            Joint::Maximum | Joint::Minimum => {
-                let turned = |e: Element| if joint == Joint::Minimum { e.negate() } else { e };
+            JointOperation::Maximum | JointOperation::Minimum => {
+                let turned = |e: Element| if joint == JointOperation::Minimum { e.negate() } else { e };
                 let candidates =
                     all().fold(0, |sum: Print, e| sum.wrapping_add(self.algebra.candidate(turned(e), float)));
                 turned(self.algebra.maximum(candidates))
@@ -188,10 +214,14 @@ impl Follower<'_> {
 
     /// The roundings of the numbers among which one is picked. If all were rounded last to one format, the pick counts
     /// as rounded to it: the result is the ways before that rounding, and the format.
-    fn rounded_last(&mut self, all: impl Iterator<Item = Element> + Clone) -> (BTreeSet<Way>, Option<Precision>) {
+    fn rounded_last(
+        &mut self,
+        all: impl Iterator<Item = Element> + Clone,
+    ) -> (BTreeSet<RoundingsId>, Option<Precision>) {
         let numbers = all.clone().filter_map(|e| e.constant());
-        let ways: BTreeSet<Way> = all.filter(|e| e.constant().is_none()).map(|e| e.way).collect();
-        let before: Vec<(Way, Option<Precision>)> = ways.iter().map(|way| self.algebra.before_last(*way)).collect();
+        let ways: BTreeSet<RoundingsId> = all.filter(|e| e.constant().is_none()).map(|e| e.way).collect();
+        let before: Vec<(RoundingsId, Option<Precision>)> =
+            ways.iter().map(|way| self.algebra.before_last(*way)).collect();
         let format = before.first().and_then(|(_, last)| *last);
         let fits = |to: Precision, by: f64| holds(to, by) && to.exponent_bits >= 8;
         match format {
@@ -205,7 +235,12 @@ impl Follower<'_> {
     }
 
     /// Sums of products.
-    pub fn dot(&mut self, site: &Site, numbers: &DotDims, precision: [ir::Precision; 2]) -> Followed<Elements> {
+    pub fn dot(
+        &mut self,
+        site: &FollowedOperation,
+        numbers: &DotDims,
+        precision: [ir::Precision; 2],
+    ) -> FollowResult<FollowedElements> {
         let plan = DotPlan::new(numbers, site.dims(0), site.dims(1));
         let (m, k, n) = (plan.m, plan.k, plan.n);
         if k == 0 {
@@ -219,7 +254,7 @@ impl Follower<'_> {
         let (mut lhs, mut rhs) = (operand(0, &plan.lhs_transpose), operand(1, &plan.rhs_transpose));
         let bf16 = Precision::of(&BF16);
         let dot = DotSite::between(site.instruction, [site.shapes[0], site.shapes[1]]);
-        if rule::takes_bf16(dot, self.habits) {
+        if roles::takes_bf16(dot, self.habits) {
             for element in lhs.iter_mut().chain(&mut rhs).filter(|element| element.constant().is_none()) {
                 element.way = self.algebra.round(element.way, bf16);
             }
@@ -228,15 +263,12 @@ impl Follower<'_> {
         // matrix unit splits others into parts.
         let narrow = self.is_within(&lhs, bf16) && self.is_within(&rhs, bf16);
         let float = site.is_float(0);
-        let asked =
-            if narrow { String::new() } else { format!(" at {{{},{}}}", precision[0].name(), precision[1].name()) };
-        let is_whole = narrow || !self.habits.one_pass || rule::is_on_vector_unit(dot, self.habits);
+        let is_whole = narrow || !self.habits.one_pass || roles::is_on_vector_unit(dot, self.habits);
         let is_product = k == 1 && float && is_whole;
-        let name = match is_product {
-            true => Binary::Multiply.name().to_string(),
-            false => format!("dot of {k}{asked}"),
-        };
-        let label = self.record.label(&name);
+        let label = self.record.number(match is_product {
+            true => Label::Binary(Binary::Multiply),
+            false => Label::Dot { products: k, precision: (!narrow).then_some(precision) },
+        });
         let order = self.order();
         let mut elements = Vec::with_capacity(plan.batch * m * n);
         for (at, i, j) in (0..plan.batch * m * n).map(|flat| (flat / (m * n), flat / n % m, flat % n)) {
@@ -255,31 +287,12 @@ impl Follower<'_> {
             }
             let element = if k == 1 { Algebra::multiply(pair(0).0, pair(0).1) } else { self.algebra.sum(terms) };
             if float {
-                self.make_of_many([Some(label), order], element, operands, &[pair(0).0.way, pair(0).1.way]);
+                self.make_of_many((label, order), element, operands, &[pair(0).0.way, pair(0).1.way]);
             }
             let way = site.instruction.shape.dtype().map_or(0, |dtype| self.algebra.of_operation(dtype));
             elements.push(Element { way, ..element });
         }
-        Ok(Elements::array(elements))
-    }
-}
-
-impl Joint {
-    /// Name of a reduction of `width` elements; the order shows only in sums.
-    fn label(self, width: usize, how: &str, accumulation: &str) -> String {
-        match self {
-            Joint::Sum => format!("sum of {width}{how}{accumulation}"),
-            other => other.name().to_string(),
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Joint::Sum => "sum",
-            Joint::Maximum => "maximum",
-            Joint::Minimum => "minimum",
-            Joint::Both(by) => by.name(),
-        }
+        Ok(FollowedElements::array(elements))
     }
 }
 

@@ -5,11 +5,12 @@ use crate::num::{Direction, FORMATS, round_f64};
 use crate::tensor::DType;
 
 use super::algebra::{Element, absorb, print_of};
-use super::follow::{Follower, Site, holds};
+use super::follow::{FollowedOperation, Follower, holds};
+use super::made::LabelId;
 use super::whole_number;
 
 impl Follower<'_> {
-    pub fn convert(&mut self, site: &Site, label: u32, x: Element) -> Element {
+    pub fn convert(&mut self, site: &FollowedOperation, label: LabelId, x: Element) -> Element {
         let (from_float, to) = (site.is_float(0), Self::to(site));
         match (from_float, to.is_float(), x.constant()) {
             (true, true, Some(by)) => Self::number(site, by),
@@ -39,7 +40,7 @@ impl Follower<'_> {
         }
     }
 
-    pub fn bits(&mut self, site: &Site, label: u32, x: Element) -> Element {
+    pub fn bits(&mut self, site: &FollowedOperation, label: LabelId, x: Element) -> Element {
         let (from_float, to) = (site.is_float(0), Self::to(site));
         if site.dtype(0) == Some(to) {
             return x;

@@ -7,10 +7,11 @@ use crate::analysis::{Analysis, Precision, accumulates_in};
 use crate::ir::{Computation, ComputationId, Instruction, Op, Shape, ValueId, movement};
 use crate::tensor::DType;
 
-use super::super::rule::Habits;
+use super::super::graph::ArithmeticHabits;
 use super::algebra::{Algebra, Element, Print, WHOLE, absorb, print_of};
 use super::element_room;
-use super::made::{Made, Record};
+use super::label::{Label, OrderOfAdditions};
+use super::made::{AdditionsId, LabelId, Made, MakingRecord};
 
 /// Elements that operations of one program read and make at most; beyond, nothing is said about it.
 const BUDGET: u64 = 9_000_000;
@@ -20,35 +21,35 @@ const TRIPS: usize = 2048;
 
 /// The elements of a value.
 #[derive(Clone, Debug)]
-pub enum Elements {
+pub enum FollowedElements {
     Array(Rc<Vec<Element>>),
-    Tuple(Vec<Elements>),
+    Tuple(Vec<FollowedElements>),
 }
 
-impl Elements {
-    pub fn array(elements: Vec<Element>) -> Elements {
-        Elements::Array(Rc::new(elements))
+impl FollowedElements {
+    pub fn array(elements: Vec<Element>) -> FollowedElements {
+        FollowedElements::Array(Rc::new(elements))
     }
 
     /// The elements of an array; none of a tuple.
     pub fn all(&self) -> &[Element] {
         match self {
-            Elements::Array(elements) => elements,
-            Elements::Tuple(_) => &[],
+            FollowedElements::Array(elements) => elements,
+            FollowedElements::Tuple(_) => &[],
         }
     }
 
-    fn parts(self) -> Vec<Elements> {
+    fn parts(self) -> Vec<FollowedElements> {
         match self {
-            Elements::Tuple(parts) => parts,
+            FollowedElements::Tuple(parts) => parts,
             array => vec![array],
         }
     }
 
     fn arrays(&self) -> Vec<&[Element]> {
         match self {
-            Elements::Array(elements) => vec![elements],
-            Elements::Tuple(parts) => parts.iter().flat_map(Elements::arrays).collect(),
+            FollowedElements::Array(elements) => vec![elements],
+            FollowedElements::Tuple(parts) => parts.iter().flat_map(FollowedElements::arrays).collect(),
         }
     }
 }
@@ -56,19 +57,22 @@ impl Elements {
 /// The program is larger than the budget, or takes what it is not given.
 pub struct Abandoned;
 
-pub type Followed<T> = Result<T, Abandoned>;
+pub type FollowResult<T> = Result<T, Abandoned>;
+
+/// An operation of many operands, and the order of its additions, where that is known.
+pub type Labels = (LabelId, Option<AdditionsId>);
 
 /// One program on its way.
 pub struct Follower<'a> {
     pub analysis: &'a Analysis<'a>,
-    pub habits: Habits,
+    pub habits: ArithmeticHabits,
     pub algebra: &'a mut Algebra,
-    pub record: Record,
+    pub record: MakingRecord,
     /// Fingerprint of the program, BEFORE or AFTER. Fingerprints of elements without a counterpart are made from it,
     /// such as those of a loop that is not followed.
     pub own: Print,
     /// The entry's statement of the order of a value's additions.
-    pub orders: &'a dyn Fn(ValueId) -> Option<String>,
+    pub orders: &'a dyn Fn(ValueId) -> Option<OrderOfAdditions>,
     /// Whether the entry's values add a product that is not rounded before.
     pub fused: &'a dyn Fn(ValueId) -> bool,
     /// Results of constant folding on the machine.
@@ -80,13 +84,13 @@ pub struct Follower<'a> {
 }
 
 /// An operation with what its operands are.
-pub struct Site<'s> {
+pub struct FollowedOperation<'s> {
     pub instruction: &'s Instruction,
-    pub operands: Vec<Elements>,
+    pub operands: Vec<FollowedElements>,
     pub shapes: Vec<&'s Shape>,
 }
 
-impl Site<'_> {
+impl FollowedOperation<'_> {
     pub fn of(&self, operand: usize) -> &[Element] {
         self.operands[operand].all()
     }
@@ -108,13 +112,13 @@ impl Site<'_> {
 impl<'a> Follower<'a> {
     pub fn new(
         analysis: &'a Analysis<'a>,
-        habits: Habits,
+        habits: ArithmeticHabits,
         algebra: &'a mut Algebra,
         own: Print,
-        orders: &'a dyn Fn(ValueId) -> Option<String>,
+        orders: &'a dyn Fn(ValueId) -> Option<OrderOfAdditions>,
         fused: &'a dyn Fn(ValueId) -> bool,
     ) -> Self {
-        let record = Record::default();
+        let record = MakingRecord::default();
         Follower {
             analysis,
             habits,
@@ -131,13 +135,13 @@ impl<'a> Follower<'a> {
     }
 
     /// The elements of all values of the entry.
-    pub fn entry(&mut self) -> Followed<Vec<Elements>> {
+    pub fn entry(&mut self) -> FollowResult<Vec<FollowedElements>> {
         let entry = self.analysis.program.entry();
-        let mut values: Vec<Elements> = Vec::with_capacity(entry.instructions.len());
+        let mut values: Vec<FollowedElements> = Vec::with_capacity(entry.instructions.len());
         for (id, instruction) in entry.instructions.iter().enumerate() {
             self.at = id;
             let value = match instruction.op {
-                _ if !self.analysis.live()[id] => Elements::array(Vec::new()),
+                _ if !self.analysis.live()[id] => FollowedElements::array(Vec::new()),
                 Op::Parameter(number) => self.argument(number, &instruction.shape)?,
                 _ => self.step(entry, instruction, &values)?,
             };
@@ -147,10 +151,10 @@ impl<'a> Follower<'a> {
     }
 
     /// The elements of an argument.
-    fn argument(&mut self, number: usize, shape: &Shape) -> Followed<Elements> {
+    fn argument(&mut self, number: usize, shape: &Shape) -> FollowResult<FollowedElements> {
         if let Shape::Tuple(parts) = shape {
             let parts = parts.iter().enumerate().map(|(n, part)| self.argument(number << 8 | n, part));
-            return Ok(Elements::Tuple(parts.collect::<Followed<_>>()?));
+            return Ok(FollowedElements::Tuple(parts.collect::<FollowResult<_>>()?));
         }
         element_room::fits(shape.elements(), self.left).then_some(()).ok_or(Abandoned)?;
         let way = shape.dtype().map_or(WHOLE, |dtype| self.algebra.of_argument(dtype));
@@ -158,19 +162,24 @@ impl<'a> Follower<'a> {
         let elements: Vec<Element> =
             (0..shape.elements()).map(|at| Element { way, ..Element::atom(absorb(name, at as Print)) }).collect();
         elements.iter().for_each(|element| self.record.note_source(*element, self.at));
-        Ok(Elements::array(elements))
+        Ok(FollowedElements::array(elements))
     }
 
-    fn step(&mut self, of: &Computation, instruction: &Instruction, values: &[Elements]) -> Followed<Elements> {
+    fn step(
+        &mut self,
+        of: &Computation,
+        instruction: &Instruction,
+        values: &[FollowedElements],
+    ) -> FollowResult<FollowedElements> {
         let operands = instruction.operands.iter().map(|id| values[*id].clone()).collect();
         let shapes = instruction.operands.iter().map(|id| &of.instructions[*id].shape).collect();
-        self.apply(&Site { instruction, operands, shapes })
+        self.apply(&FollowedOperation { instruction, operands, shapes })
     }
 
     /// The result of a computation.
-    fn call(&mut self, callee: ComputationId, arguments: &[Elements]) -> Followed<Elements> {
+    fn call(&mut self, callee: ComputationId, arguments: &[FollowedElements]) -> FollowResult<FollowedElements> {
         let computation = &self.analysis.program.computations[callee];
-        let mut values: Vec<Elements> = Vec::with_capacity(computation.instructions.len());
+        let mut values: Vec<FollowedElements> = Vec::with_capacity(computation.instructions.len());
         self.depth += 1;
         for instruction in &computation.instructions {
             let value = match instruction.op {
@@ -183,15 +192,15 @@ impl<'a> Follower<'a> {
         values.get(computation.root).cloned().ok_or(Abandoned)
     }
 
-    pub fn spend(&mut self, elements: usize) -> Followed<()> {
+    pub fn spend(&mut self, elements: usize) -> FollowResult<()> {
         element_room::fits(elements, self.left).then_some(()).ok_or(Abandoned)?;
         self.left = self.left.checked_sub(elements as u64 + 8).ok_or(Abandoned)?;
         Ok(())
     }
 
-    fn apply(&mut self, site: &Site) -> Followed<Elements> {
+    fn apply(&mut self, site: &FollowedOperation) -> FollowResult<FollowedElements> {
         let (instruction, operands) = (site.instruction, &site.operands);
-        let read: usize = operands.iter().flat_map(Elements::arrays).map(<[Element]>::len).sum();
+        let read: usize = operands.iter().flat_map(FollowedElements::arrays).map(<[Element]>::len).sum();
         self.spend(instruction.shape.elements() + read)?;
         Ok(match &instruction.op {
             Op::Parameter(_) => return Err(Abandoned),
@@ -199,14 +208,14 @@ impl<'a> Follower<'a> {
                 let data = tensor.data();
                 let float = data.dtype().is_float();
                 let number = |i| if float { data.get_f64(i) } else { data.get_i64(i) as f64 };
-                Elements::array((0..data.len()).map(|i| Element::number(number(i))).collect())
+                FollowedElements::array((0..data.len()).map(|i| Element::number(number(i))).collect())
             }
             Op::Iota { dim } => {
                 let mut elements = Vec::with_capacity(instruction.shape.elements());
                 movement::for_each_index(instruction.shape.dims(), |_, index| {
                     elements.push(Element::number(index[*dim] as f64));
                 });
-                Elements::array(elements)
+                FollowedElements::array(elements)
             }
             Op::Copy | Op::OptimizationBarrier | Op::Reshape => operands[0].clone(),
             Op::Broadcast { .. }
@@ -230,7 +239,7 @@ impl<'a> Follower<'a> {
             Op::Sort { dim, stable, to_apply } => self.sort(site, *dim, *stable, *to_apply)?,
             Op::TopK { k, largest } => self.top(site, *k, *largest)?,
             Op::Scatter { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => self.whole(site),
-            Op::Tuple => Elements::Tuple(operands.clone()),
+            Op::Tuple => FollowedElements::Tuple(operands.clone()),
             Op::GetTupleElement(index) => operands[0].clone().parts().into_iter().nth(*index).ok_or(Abandoned)?,
             Op::Opaque(_) => self.whole(site),
             Op::Call { .. } if self.habits.contracts => self.unknown(site),
@@ -241,7 +250,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Elements at places: moved where these are known, else functions of all that is given.
-    fn picked(&mut self, site: &Site) -> Elements {
+    fn picked(&mut self, site: &FollowedOperation) -> FollowedElements {
         let first = site.instruction.op.first_start().unwrap_or(site.operands.len());
         let starts: Option<Vec<i64>> =
             (first..site.operands.len()).flat_map(|at| site.of(at)).map(|element| element.integer()).collect();
@@ -253,12 +262,17 @@ impl<'a> Follower<'a> {
     }
 
     /// A loop, trip by trip, as long as no argument decides whether there is another; else nothing is known of it.
-    fn repeat(&mut self, site: &Site, condition: ComputationId, body: ComputationId) -> Followed<Elements> {
+    fn repeat(
+        &mut self,
+        site: &FollowedOperation,
+        condition: ComputationId,
+        body: ComputationId,
+    ) -> FollowResult<FollowedElements> {
         let mut state = site.operands.clone();
         for _ in 0..TRIPS {
             let goes_on = self.call(condition, &state)?;
             match goes_on.all().first().and_then(|element| element.integer()) {
-                Some(0) => return Ok(Elements::Tuple(state)),
+                Some(0) => return Ok(FollowedElements::Tuple(state)),
                 Some(_) => state = self.call(body, &state)?.parts(),
                 None => break,
             }
@@ -268,7 +282,7 @@ impl<'a> Follower<'a> {
 
     /// Elements that the other program does not have: for operations that are not followed, and for code that adds
     /// unrounded products, of which only the expressions know the terms.
-    fn unknown(&self, site: &Site) -> Elements {
+    fn unknown(&self, site: &FollowedOperation) -> FollowedElements {
         let own = absorb(absorb(self.own, self.at as Print), print_of(&site.instruction.name));
         let mut part = 0;
         results(&site.instruction.shape, &mut |elements| {
@@ -279,7 +293,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Results that may each depend on all operands.
-    pub fn whole(&mut self, site: &Site) -> Elements {
+    pub fn whole(&mut self, site: &FollowedOperation) -> FollowedElements {
         let instruction = site.instruction;
         let region = instruction.op.callees().map(|id| self.region(id));
         let text = region.fold(format!("{:?}", without_callees(&instruction.op)), |text, region| text + &region);
@@ -293,7 +307,7 @@ impl<'a> Follower<'a> {
                 (content, exact) = (absorb(content, element.print(float)), absorb(exact, element.exactly(float)));
             }
         }
-        let label = self.record.label(instruction.op.opcode());
+        let label = self.record.number(Label::of(&instruction.op));
         let ways = self.record.ways(&[]);
         let made = Made { print: exact, label, order: None, ways, at: self.at };
         let way = instruction.shape.dtype().map_or(WHOLE, |dtype| self.algebra.of_operation(dtype));
@@ -316,13 +330,19 @@ impl<'a> Follower<'a> {
     }
 
     /// Says that this operation made an element of these operands, and gives it with its roundings.
-    pub fn make(&mut self, site: &Site, label: u32, element: Element, operands: &[(Element, bool)]) -> Element {
+    pub fn make(
+        &mut self,
+        site: &FollowedOperation,
+        label: LabelId,
+        element: Element,
+        operands: &[(Element, bool)],
+    ) -> Element {
         let print = operands
             .iter()
             .fold(self.record.print(label), |print, (operand, float)| absorb(print, operand.exactly(*float)));
         let mut ways: [u32; 3] = [WHOLE; 3];
         operands.iter().zip(&mut ways).for_each(|((operand, _), way)| *way = operand.way);
-        if matches!(self.record.text(label), "multiply" | "add" | "fused multiply-add") {
+        if self.record.label(label).commutes() {
             ways.sort_unstable_by_key(|way| std::cmp::Reverse(*way));
         }
         let ways = self.record.ways(&ways[..operands.len().min(3)]);
@@ -332,24 +352,22 @@ impl<'a> Follower<'a> {
     }
 
     /// Says the same of an operation of many operands, some of which have these roundings.
-    pub fn make_of_many(&mut self, [label, order]: [Option<u32>; 2], element: Element, operands: Print, ways: &[u32]) {
-        let label = label.unwrap_or_default();
+    pub fn make_of_many(&mut self, (label, order): Labels, element: Element, operands: Print, ways: &[u32]) {
         let print = absorb(self.record.print(label), operands);
         let ways = self.record.ways(ways);
         self.record.note(element, Made { print, label, order, ways, at: self.at });
     }
 
-    /// Label of the entry value's order of additions, where that is known.
-    pub fn order(&mut self) -> Option<u32> {
+    /// The entry value's order of additions, where that is known.
+    pub fn order(&mut self) -> Option<AdditionsId> {
         let order = Some(self.at).filter(|_| self.depth == 0).and_then(|at| (self.orders)(at))?;
-        Some(self.record.label(&order))
+        Some(self.record.additions_id(order))
     }
 
-    /// Text of a sum's accumulator precision, and of whether it adds products that are not rounded before.
-    pub fn accumulates(&self, instruction: &Instruction) -> String {
+    /// The label of a sum of so many terms.
+    pub fn sum_of(&self, terms: usize, in_windows: bool, instruction: &Instruction) -> Label {
         let width = accumulates_in(self.analysis.program, &self.analysis.regions, instruction);
-        let width = width.filter(|width| width.narrows()).map_or(String::new(), |width| format!(" in {width}"));
-        if self.is_fused() { width + ", fused multiply-add" } else { width }
+        Label::Sum { terms, in_windows, accumulator: width.filter(|width| width.narrows()), fused: self.is_fused() }
     }
 
     /// Whether the entry's own value adds a product that is not rounded before.
@@ -382,15 +400,15 @@ fn without_callees(op: &Op) -> Op {
 }
 
 /// Elements that are moved and not changed; of all operands but the start indices.
-fn moved(site: &Site, count: usize, starts: &[i64], starts_dims: &[usize]) -> Elements {
+fn moved(site: &FollowedOperation, count: usize, starts: &[i64], starts_dims: &[usize]) -> FollowedElements {
     let parts: Vec<(&[Element], &[usize])> = (0..count).map(|at| (site.of(at), site.dims(at))).collect();
     let dims = site.instruction.shape.dims();
-    Elements::array(movement::apply(&site.instruction.op, &parts, starts, starts_dims, dims))
+    FollowedElements::array(movement::apply(&site.instruction.op, &parts, starts, starts_dims, dims))
 }
 
-fn results(shape: &Shape, of: &mut impl FnMut(usize) -> Vec<Element>) -> Elements {
+fn results(shape: &Shape, of: &mut impl FnMut(usize) -> Vec<Element>) -> FollowedElements {
     match shape {
-        Shape::Array { .. } => Elements::array(of(shape.elements())),
-        Shape::Tuple(parts) => Elements::Tuple(parts.iter().map(|part| results(part, of)).collect()),
+        Shape::Array { .. } => FollowedElements::array(of(shape.elements())),
+        Shape::Tuple(parts) => FollowedElements::Tuple(parts.iter().map(|part| results(part, of)).collect()),
     }
 }

@@ -5,16 +5,18 @@ use crate::ir::{Binary, Compare, CompareOrder, Op, Unary};
 use crate::num::{Direction, F32, round_f64};
 use crate::tensor::DType;
 
-use super::super::fold;
+use super::super::graph::constant_fold;
 use super::algebra::{Algebra, Element, Print, absorb, print_of};
-use super::follow::{Elements, Follower, Site, holds};
+use super::follow::{FollowedElements, FollowedOperation, Follower, holds};
+use super::label::Label;
+use super::made::LabelId;
 use super::whole_number;
 
 impl Follower<'_> {
     /// An operation on elements.
-    pub fn pointwise(&mut self, site: &Site) -> Elements {
+    pub fn pointwise(&mut self, site: &FollowedOperation) -> FollowedElements {
         let count = site.instruction.shape.elements();
-        let label = self.record.label(site.instruction.op.opcode());
+        let label = self.record.number(Label::of(&site.instruction.op));
         let operand = |slot: usize, at: usize| {
             let all = site.of(slot);
             all[if all.len() == 1 { 0 } else { at }]
@@ -32,20 +34,21 @@ impl Follower<'_> {
             }
             Op::Select => self.select(site, label, operand(0, at), [operand(1, at), operand(2, at)]),
             _ => {
-                let [least, most] = ["maximum", "minimum"].map(|name| self.record.label(name));
+                let [least, most] =
+                    [Binary::Maximum, Binary::Minimum].map(|extreme| self.record.number(Label::Binary(extreme)));
                 let raised = self.extreme(site, least, Binary::Maximum, [operand(0, at), operand(1, at)]);
                 self.extreme(site, most, Binary::Minimum, [raised, operand(2, at)])
             }
         });
-        Elements::array(each.collect())
+        FollowedElements::array(each.collect())
     }
 
-    pub fn to(site: &Site) -> DType {
+    pub fn to(site: &FollowedOperation) -> DType {
         site.instruction.shape.dtype().unwrap_or(DType::Pred)
     }
 
     /// A number that constants alone make, rounded as the operation's type asks.
-    pub fn number(site: &Site, by: f64) -> Element {
+    pub fn number(site: &FollowedOperation, by: f64) -> Element {
         let to = Self::to(site);
         match to.format() {
             Some(format) if to != DType::F64 => {
@@ -57,13 +60,16 @@ impl Follower<'_> {
     }
 
     /// Result of folding these constants on the machine.
-    fn folded(&mut self, site: &Site, numbers: &[f64]) -> Option<f64> {
+    fn folded(&mut self, site: &FollowedOperation, numbers: &[f64]) -> Option<f64> {
         let key = (site.instruction.op.opcode(), Self::to(site), numbers.iter().map(|n| n.to_bits()).collect());
         let dtype = site.dtype(0)?;
-        *self.folds.entry(key).or_insert_with(|| fold::number(&site.instruction.op, numbers, dtype, Self::to(site)))
+        *self
+            .folds
+            .entry(key)
+            .or_insert_with(|| constant_fold::number(&site.instruction.op, numbers, dtype, Self::to(site)))
     }
 
-    fn unary(&mut self, site: &Site, label: u32, unary: Unary, x: Element) -> Element {
+    fn unary(&mut self, site: &FollowedOperation, label: LabelId, unary: Unary, x: Element) -> Element {
         if let (Unary::IsFinite, Some(by)) = (unary, x.constant()) {
             return Element::number(f64::from(by.is_finite()));
         }
@@ -123,7 +129,7 @@ impl Follower<'_> {
         self.make(site, label, element, &[(if is_odd { bare } else { x }, true)])
     }
 
-    fn binary(&mut self, site: &Site, label: u32, binary: Binary, [a, b]: [Element; 2]) -> Element {
+    fn binary(&mut self, site: &FollowedOperation, label: LabelId, binary: Binary, [a, b]: [Element; 2]) -> Element {
         let float = site.is_float(0);
         match binary {
             Binary::Maximum | Binary::Minimum if site.dtype(0) != Some(DType::Pred) => {
@@ -142,12 +148,19 @@ impl Follower<'_> {
                 let element = Element::atom(absorb(absorb(print_of(binary.name()), a.print(true)), b.print(true)));
                 self.make(site, label, element, &[(a, true), (b, true)])
             }
-            _ => self.integers(site, binary, a, b),
+            _ => self.integers(site, label, binary, a, b),
         }
     }
 
     /// Operation on integers and predicates. It is exact, so the operation that made them is not recorded.
-    fn integers(&mut self, site: &Site, binary: Binary, a: Element, b: Element) -> Element {
+    fn integers(
+        &mut self,
+        site: &FollowedOperation,
+        label: LabelId,
+        binary: Binary,
+        a: Element,
+        b: Element,
+    ) -> Element {
         let to = Self::to(site);
         if let (Some(x), Some(y)) = (a.integer(), b.integer())
             && let Some(by) = whole_number::binary(binary, x, y, to)
@@ -157,10 +170,10 @@ impl Follower<'_> {
         let is_pred = to == DType::Pred;
         if binary == Binary::Multiply && !is_pred {
             if let Some(by) = self.algebra.masks(a) {
-                return self.select(site, 0, by, [b, Element::number(0.0)]);
+                return self.select(site, label, by, [b, Element::number(0.0)]);
             }
             if let Some(by) = self.algebra.masks(b) {
-                return self.select(site, 0, by, [a, Element::number(0.0)]);
+                return self.select(site, label, by, [a, Element::number(0.0)]);
             }
         }
         match (binary, a.constant(), b.constant()) {
@@ -194,9 +207,9 @@ impl Follower<'_> {
     }
 
     /// A product. By a power of two it is the number elsewhere on the scale, where no narrow exponent is in the way.
-    pub fn product(&mut self, site: &Site, label: u32, a: Element, b: Element) -> Element {
+    pub fn product(&mut self, site: &FollowedOperation, label: LabelId, a: Element, b: Element) -> Element {
         if let Some((by, of)) = self.algebra.masks(b).map(|by| (by, a)).or_else(|| Some((self.algebra.masks(a)?, b))) {
-            let label = self.record.label(Op::Select.opcode());
+            let label = self.record.number(Label::Select);
             return self.select(site, label, by, [of, Element::number(0.0)]);
         }
         match (a.constant(), b.constant()) {
@@ -216,7 +229,7 @@ impl Follower<'_> {
         }
     }
 
-    fn quotient(&mut self, site: &Site, label: u32, a: Element, b: Element) -> Element {
+    fn quotient(&mut self, site: &FollowedOperation, label: LabelId, a: Element, b: Element) -> Element {
         match (a.constant(), b.constant()) {
             (Some(x), Some(y)) => Self::number(site, x / y),
             (None, Some(by)) if self.is_scaling(a, 1.0 / by) && 1.0 / (1.0 / by) == by => {
@@ -235,7 +248,7 @@ impl Follower<'_> {
         by.abs() == 1.0 || is_power && !self.algebra.roundings(of.way).iter().any(narrow)
     }
 
-    fn add(&mut self, site: &Site, label: u32, a: Element, b: Element) -> Element {
+    fn add(&mut self, site: &FollowedOperation, label: LabelId, a: Element, b: Element) -> Element {
         match (a.constant(), b.constant()) {
             (Some(x), Some(y)) => return Self::number(site, x + y),
             (_, Some(0.0)) => return a,
@@ -253,15 +266,17 @@ impl Follower<'_> {
         let [x, y] = [a, b].map(|e| if sum.by < 0.0 { e.negate() } else { e });
         let both = if x.exactly(true) <= y.exactly(true) { [x, y] } else { [y, x] };
         let label = match self.is_fused() {
-            true => self.record.label("fused multiply-add"),
-            false if self.record.text(label) == Binary::Subtract.name() => self.record.label(Binary::Add.name()),
+            true => self.record.number(Label::Fused),
+            false if self.record.label(label) == Label::Binary(Binary::Subtract) => {
+                self.record.number(Label::Binary(Binary::Add))
+            }
             false => label,
         };
         self.make(site, label, sum, &both.map(|e| (e, true)))
     }
 
     /// The larger or smaller; the smaller is the opposite of the larger of the opposites.
-    fn extreme(&mut self, site: &Site, label: u32, binary: Binary, [a, b]: [Element; 2]) -> Element {
+    fn extreme(&mut self, site: &FollowedOperation, label: LabelId, binary: Binary, [a, b]: [Element; 2]) -> Element {
         let float = site.is_float(0);
         if let (Some(x), Some(y)) = (a.constant(), b.constant())
             && !x.is_nan()
@@ -283,7 +298,7 @@ impl Follower<'_> {
         if !float {
             return element;
         }
-        let label = if binary == Binary::Minimum { self.record.label("maximum") } else { label };
+        let label = if binary == Binary::Minimum { self.record.number(Label::Binary(Binary::Maximum)) } else { label };
         if self.algebra.is_positive(a) && self.algebra.is_positive(b) {
             self.algebra.note_positive(element);
         }
@@ -293,8 +308,8 @@ impl Follower<'_> {
     /// One of two floats. Whichever is the larger, the order does not show. Where both were rounded to one format last, it is as if the one picked were.
     fn pick(
         &mut self,
-        site: &Site,
-        label: u32,
+        site: &FollowedOperation,
+        label: LabelId,
         element: Element,
         by: Option<Element>,
         [a, b]: [Element; 2],
@@ -325,7 +340,7 @@ impl Follower<'_> {
                 ways.sort_unstable();
                 ways.dedup();
                 let print = ways.into_iter().fold(0, |print, way| absorb(print, way.into()));
-                self.make_of_many([Some(label), None], element, print, &[both[0].way, both[1].way]);
+                self.make_of_many((label, None), element, print, &[both[0].way, both[1].way]);
             }
         }
         let f32s = self.algebra.of_operation(DType::F32);
@@ -336,7 +351,13 @@ impl Follower<'_> {
         Element { way, ..element }
     }
 
-    fn compare(&mut self, site: &Site, direction: Compare, order: CompareOrder, [a, b]: [Element; 2]) -> Element {
+    fn compare(
+        &mut self,
+        site: &FollowedOperation,
+        direction: Compare,
+        order: CompareOrder,
+        [a, b]: [Element; 2],
+    ) -> Element {
         let float = site.is_float(0);
         if let (Some(x), Some(y)) = (a.constant(), b.constant()) {
             return Element::number(f64::from(direction.of(x.partial_cmp(&y))));
@@ -350,13 +371,13 @@ impl Follower<'_> {
             print_of(&format!("{} {}", one.name(), if float { format!("{order:?}") } else { String::new() }));
         let element = Element::atom(absorb(absorb(name, x), y));
         if float {
-            let label = self.record.label(&format!("compare {}", one.name()));
+            let label = self.record.number(Label::Compare(one));
             self.make(site, label, element, &[(a, true), (b, true)]);
         }
         if negates { element.negate() } else { element }
     }
 
-    fn select(&mut self, site: &Site, label: u32, by: Element, [yes, no]: [Element; 2]) -> Element {
+    fn select(&mut self, site: &FollowedOperation, label: LabelId, by: Element, [yes, no]: [Element; 2]) -> Element {
         let float = site.shapes.iter().skip(1).any(|shape| shape.dtype().is_some_and(DType::is_float));
         match by.constant() {
             Some(0.0) => return no,

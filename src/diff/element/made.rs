@@ -5,65 +5,89 @@ use std::hash::BuildHasherDefault;
 
 use crate::ir::ValueId;
 
-use super::algebra::{Element, Print, Prints, Taken, Way, absorb, print_of};
+use super::algebra::{Element, Print, Prints, RoundingsId, Taken, absorb, print_of, print_of_key};
+use super::label::{Label, OrderOfAdditions};
 
 /// An operation that made an element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Made {
     /// Fingerprint of what decides its bits: the operation, its operands and how they are rounded.
     pub print: Print,
-    /// The operation's place in [`Record::labels`].
-    pub label: u32,
-    /// The order of its additions, as far as the file says it: a label as well.
-    pub order: Option<u32>,
-    /// The operands' roundings: their place in [`Record::ways`].
+    /// The operation.
+    pub label: LabelId,
+    /// The order of its additions, as far as the file says it.
+    pub order: Option<AdditionsId>,
+    /// The operands' roundings: their place in [`MakingRecord::ways`].
     pub ways: u32,
     /// The entry's value whose operation it is, or that of a loop or a call around it.
     pub at: ValueId,
 }
 
+/// Number of a [`Label`] in a [`MakingRecord`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LabelId(u32);
+
+/// Number of [`OrderOfAdditions`] in a [`MakingRecord`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdditionsId(u32);
+
 /// All that a program made and has.
 #[derive(Debug, Default)]
-pub struct Record {
+pub struct MakingRecord {
     first: Prints<Made>,
     /// The further operations that make an element, if there are several.
     more: Prints<Vec<Made>>,
     /// All elements that values of the entry have, or that are made anywhere.
     pub held: HashSet<Print, BuildHasherDefault<Taken>>,
-    labels: Vec<(String, Print)>,
-    label_of: HashMap<String, u32>,
-    ways: Vec<Vec<Way>>,
+    labels: Vec<(Label, Print)>,
+    label_of: HashMap<Label, LabelId>,
+    additions: Vec<OrderOfAdditions>,
+    ways: Vec<Vec<RoundingsId>>,
 }
 
-impl Record {
+impl MakingRecord {
     /// The number of a label.
-    pub fn label(&mut self, text: &str) -> u32 {
-        if let Some(known) = self.label_of.get(text) {
+    pub fn number(&mut self, label: Label) -> LabelId {
+        if let Some(known) = self.label_of.get(&label) {
             return *known;
         }
-        let number = self.labels.len() as u32;
-        self.labels.push((text.to_string(), print_of(text)));
-        self.label_of.insert(text.to_string(), number);
+        let number = LabelId(self.labels.len() as u32);
+        self.labels.push((label, print_of_key(&label)));
+        self.label_of.insert(label, number);
         number
     }
 
-    /// The text of a label.
-    pub fn text(&self, label: u32) -> &str {
-        &self.labels[label as usize].0
+    /// The label of a number.
+    pub fn label(&self, id: LabelId) -> Label {
+        self.labels[id.0 as usize].0
     }
 
-    /// Its fingerprint.
-    pub fn print(&self, label: u32) -> Print {
-        self.labels[label as usize].1
+    /// The fingerprint of a label, which is the same in both programs.
+    pub fn print(&self, id: LabelId) -> Print {
+        self.labels[id.0 as usize].1
+    }
+
+    /// The number of an order of additions.
+    pub fn additions_id(&mut self, additions: OrderOfAdditions) -> AdditionsId {
+        let at = self.additions.iter().position(|known| *known == additions).unwrap_or_else(|| {
+            self.additions.push(additions);
+            self.additions.len() - 1
+        });
+        AdditionsId(at as u32)
+    }
+
+    /// The order of additions of a number.
+    pub fn additions(&self, id: AdditionsId) -> &OrderOfAdditions {
+        &self.additions[id.0 as usize]
     }
 
     /// The roundings of operands.
-    pub fn ways_of(&self, ways: u32) -> &[Way] {
+    pub fn ways_of(&self, ways: u32) -> &[RoundingsId] {
         &self.ways[ways as usize]
     }
 
     /// The number of a list of roundings.
-    pub fn ways(&mut self, ways: &[Way]) -> u32 {
+    pub fn ways(&mut self, ways: &[RoundingsId]) -> u32 {
         let at = self.ways.iter().position(|known| known == ways).unwrap_or_else(|| {
             self.ways.push(ways.to_vec());
             self.ways.len() - 1
@@ -94,7 +118,7 @@ impl Record {
 
     /// Says that an element comes from nowhere: an argument.
     pub fn note_source(&mut self, element: Element, at: ValueId) {
-        let label = self.label("parameter");
+        let label = self.number(Label::Parameter);
         let ways = self.ways(&[]);
         self.note(
             element,

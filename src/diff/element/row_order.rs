@@ -4,10 +4,11 @@ use crate::analysis::Comparator;
 use crate::ir::{CompareOrder, ComputationId};
 
 use super::algebra::{Element, Print, absorb, print_of};
-use super::follow::{Elements, Followed, Follower, Site};
+use super::follow::{FollowResult, FollowedElements, FollowedOperation, Follower};
+use super::label::Label;
 
 /// Order of rows.
-struct Order {
+struct RowOrder {
     text: String,
     /// Whether equal keys keep their order, by the sort itself or by a comparator that looks where they stood.
     stable: bool,
@@ -15,16 +16,22 @@ struct Order {
     total: bool,
 }
 
-impl Order {
-    fn new(descending: bool, order: CompareOrder, canonical: bool, stable: bool) -> Order {
+impl RowOrder {
+    fn new(descending: bool, order: CompareOrder, canonical: bool, stable: bool) -> RowOrder {
         let text = format!("sorted {descending} {order:?} {canonical}");
-        Order { text, stable, total: order == CompareOrder::Total && !canonical }
+        RowOrder { text, stable, total: order == CompareOrder::Total && !canonical }
     }
 }
 
 impl Follower<'_> {
     /// A sort along a dim. What its comparator does not say in one of the known ways is a function of all.
-    pub fn sort(&mut self, site: &Site, dim: usize, stable: bool, to_apply: ComputationId) -> Followed<Elements> {
+    pub fn sort(
+        &mut self,
+        site: &FollowedOperation,
+        dim: usize,
+        stable: bool,
+        to_apply: ComputationId,
+    ) -> FollowResult<FollowedElements> {
         let regions = &self.analysis.regions;
         let known = regions.comparator(to_apply).filter(|_| regions.comparator_but_for_rounding(to_apply).is_some());
         let Some(Comparator { key, descending, order, canonical, ties }) = known else {
@@ -44,7 +51,7 @@ impl Follower<'_> {
         if ties.is_some() && !by_place {
             return Ok(self.whole(site));
         }
-        let order = Order::new(descending, order, canonical, stable || by_place);
+        let order = RowOrder::new(descending, order, canonical, stable || by_place);
         let mut results: Vec<Vec<Element>> = (0..site.operands.len()).map(|slot| site.of(slot).to_vec()).collect();
         for first in lanes {
             let keys: Vec<Element> = row(key, first).collect();
@@ -54,29 +61,29 @@ impl Follower<'_> {
                 sorted.into_iter().enumerate().for_each(|(i, element)| results[first + i * inner] = element);
             }
         }
-        let mut results: Vec<Elements> = results.into_iter().map(Elements::array).collect();
-        Ok(if results.len() == 1 { results.remove(0) } else { Elements::Tuple(results) })
+        let mut results: Vec<FollowedElements> = results.into_iter().map(FollowedElements::array).collect();
+        Ok(if results.len() == 1 { results.remove(0) } else { FollowedElements::Tuple(results) })
     }
 
     /// The first of each row, and where they stood: a stable sort's.
-    pub fn top(&mut self, site: &Site, k: usize, largest: bool) -> Followed<Elements> {
+    pub fn top(&mut self, site: &FollowedOperation, k: usize, largest: bool) -> FollowResult<FollowedElements> {
         let Some(width) = site.dims(0).last().copied().filter(|width| *width > 0) else { return Ok(self.whole(site)) };
         self.spend(site.of(0).len() * 2)?;
-        let order = Order::new(largest, CompareOrder::Total, false, true);
+        let order = RowOrder::new(largest, CompareOrder::Total, false, true);
         let places: Vec<Element> = (0..width).map(|i| Element::number(i as f64)).collect();
         let (mut values, mut indices) = (Vec::new(), Vec::new());
         for keys in site.of(0).chunks(width) {
             values.extend(self.row_in_order(site, &order, (0, keys), (0, None)).into_iter().take(k));
             indices.extend(self.row_in_order(site, &order, (0, keys), (1, Some(&places))).into_iter().take(k));
         }
-        Ok(Elements::Tuple(vec![Elements::array(values), Elements::array(indices)]))
+        Ok(FollowedElements::Tuple(vec![FollowedElements::array(values), FollowedElements::array(indices)]))
     }
 
     /// The keys of a row in order, or what is carried along with them.
     fn row_in_order(
         &mut self,
-        site: &Site,
-        order: &Order,
+        site: &FollowedOperation,
+        order: &RowOrder,
         (key, keys): (usize, &[Element]),
         (slot, carried): (usize, Option<&[Element]>),
     ) -> Vec<Element> {
@@ -114,7 +121,7 @@ impl Follower<'_> {
                 (absorb(name, loose), absorb(name, sum(&|e| bare(e, of_keys).exactly(float))))
             }
         };
-        let label = self.record.label("sort");
+        let label = self.record.number(Label::Sort);
         let dtype = site.dtype(slot);
         let own = if carried.is_some() { of_carried } else { of_keys };
         let way = match (own, dtype) {
@@ -124,7 +131,7 @@ impl Follower<'_> {
         };
         let each = (0..keys.len()).map(|i| {
             let element = Element::atom(absorb(content, i as Print));
-            self.make_of_many([Some(label), None], element, exact, &[]);
+            self.make_of_many((label, None), element, exact, &[]);
             Element { way, ..element }
         });
         each.collect()

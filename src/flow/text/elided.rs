@@ -12,7 +12,7 @@ use super::wrap::wrap;
 const COLUMN: usize = 60;
 
 /// One line of the table: the change, and the rule under each mode.
-struct Line<'a> {
+struct ElisionLine<'a> {
     change: &'a Elision,
     rules: Vec<&'static str>,
 }
@@ -73,13 +73,13 @@ fn what(change: &Elision) -> String {
 }
 
 /// One line for each value and reader.
-fn lines(flow: &Flow) -> Vec<Line<'_>> {
-    let mut lines: Vec<Line> = Vec::new();
+fn lines(flow: &Flow) -> Vec<ElisionLine<'_>> {
+    let mut lines: Vec<ElisionLine> = Vec::new();
     let mut places = HashMap::new();
     for one in &flow.elisions {
         let key = (&one.value, &one.reader, one.operand, one.to);
         let at = *places.entry(key).or_insert_with(|| {
-            lines.push(Line { change: one, rules: vec!["-"; flow.modes.len()] });
+            lines.push(ElisionLine { change: one, rules: vec!["-"; flow.modes.len()] });
             lines.len() - 1
         });
         if let Some(mode) = flow.modes.iter().position(|mode| *mode == one.mode) {

@@ -5,6 +5,7 @@ use winnow::stream::Stream;
 use winnow::token::take_while;
 
 use crate::hlo::ast::{Instruction, Operand, Operands, Shape};
+use crate::hlo::opcode::{Opcode, Single};
 
 use super::attribute::attributes;
 use super::error::{Fault, quote};
@@ -27,24 +28,24 @@ pub(super) fn instruction(input: &mut Input) -> Result<(Instruction, Option<usiz
     symbol("=", "\"=\" after the instruction's name").parse_next(input)?;
     let shape = shape(input, 0)?;
     space(input)?;
-    let opcode: &str = take_while(1.., |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+    let word: &str = take_while(1.., |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
         .context("an opcode")
         .parse_next(input)?;
     symbol("(", "\"(\" after the opcode").parse_next(input)?;
+    let opcode = Opcode::from(word);
     let operands = match opcode {
-        "parameter" => {
+        Opcode::Single(Single::Parameter) => {
             let number = number(input, "a parameter's number")?;
             input.state.parameter(number, at)?;
             Operands::Number(number)
         }
-        "constant" => Operands::Literal(literal(input, &shape, 0)?),
+        Opcode::Single(Single::Constant) => Operands::Literal(literal(input, &shape, 0)?),
         _ => Operands::Values(values(input)?),
     };
     symbol(")", "\")\" after the operands").parse_next(input)?;
     let attributes = attributes(input)?;
     input.state.define(named, at)?;
-    let instruction =
-        Instruction { name: named.to_string(), shape, opcode: opcode.to_string(), operands, attributes, at: place };
+    let instruction = Instruction { name: named.to_string(), shape, opcode, operands, attributes, at: place };
     Ok((instruction, root))
 }
 

@@ -1,192 +1,185 @@
 //! Attributes that are known by name: those that reading follows, and those that decide no bit, with the reason.
 
-use crate::ir::{Binary, Unary};
+use crate::hlo::opcode::Asynchronous::{
+    AsyncDone, AsyncStart, AsyncUpdate, CallStart, CopyDone, CopyStart, DynamicSliceStart, SliceDone, SliceStart,
+};
+use crate::hlo::opcode::Collective::{
+    AllGather, AllGatherStart, AllReduce, AllReduceStart, AllToAll, CollectiveBroadcast, CollectivePermute,
+    CollectivePermuteStart, RaggedAllToAll, ReduceScatter,
+};
+use crate::hlo::opcode::Control::{Call, Conditional, Fusion, Map, While};
+use crate::hlo::opcode::Decomposition::{Cholesky, TriangularSolve};
+use crate::hlo::opcode::Elementwise::{Compare, ReducePrecision};
+use crate::hlo::opcode::Indexed::{DynamicSlice, DynamicUpdateSlice, Gather, Scatter};
+use crate::hlo::opcode::Movement::{
+    Broadcast, Concatenate, GetDimensionSize, Iota, Pad, Reshape, Reverse, SetDimensionSize, Slice, Transpose,
+};
+use crate::hlo::opcode::Opcode::{
+    self, Asynchronous, Collective, Control, Decomposition, Elementwise, Identity, Indexed, Movement, Product, Ranking,
+    Reduction, Reinterpretation, Single, Token, Tuples,
+};
+use crate::hlo::opcode::Product::{Convolution, Dot, RaggedDot};
+use crate::hlo::opcode::Ranking::{Sort, TopK};
+use crate::hlo::opcode::Reduction::{Reduce, ReduceWindow, SelectAndScatter};
+use crate::hlo::opcode::Reinterpretation::{Bitcast, BitcastConvert};
+use crate::hlo::opcode::Single::{Constant, CustomCall, Fft, Parameter, RngBitGenerator};
+use crate::hlo::opcode::Tuples::{GetTupleElement, Tuple};
+use crate::hlo::opcode::{Identity::Copy, Token::AfterAll};
 
 /// An attribute that reading follows, or that two programs are compared by otherwise, and the opcodes that have it.
-type Followed = (&'static str, &'static [&'static str]);
+type Followed = (&'static str, &'static [Opcode]);
 
 /// Collectives, with the beginnings of those that run beside other work.
-pub const COLLECTIVES: &[&str] = &[
-    "all-gather",
-    "all-gather-start",
-    "all-reduce",
-    "all-reduce-start",
-    "all-to-all",
-    "collective-broadcast",
-    "collective-permute",
-    "collective-permute-start",
-    "ragged-all-to-all",
-    "reduce-scatter",
+pub const COLLECTIVES: &[Opcode] = &[
+    Collective(AllGather),
+    Collective(AllGatherStart),
+    Collective(AllReduce),
+    Collective(AllReduceStart),
+    Collective(AllToAll),
+    Collective(CollectiveBroadcast),
+    Collective(CollectivePermute),
+    Collective(CollectivePermuteStart),
+    Collective(RaggedAllToAll),
+    Collective(ReduceScatter),
 ];
 
-const PRODUCTS: &[&str] = &["convolution", "dot", "ragged-dot"];
-const DOTS: &[&str] = &["dot", "ragged-dot"];
-const GATHER: &[&str] = &["gather"];
-const SCATTER: &[&str] = &["scatter"];
+const PRODUCTS: &[Opcode] = &[Product(Convolution), Product(Dot), Product(RaggedDot)];
+const DOTS: &[Opcode] = &[Product(Dot), Product(RaggedDot)];
+const GATHER: &[Opcode] = &[Indexed(Gather)];
+const SCATTER: &[Opcode] = &[Indexed(Scatter)];
 
 /// In the order of names.
 pub const FOLLOWED: &[Followed] = &[
-    ("algorithm", &["convolution", "dot", "ragged-dot", "rng-bit-generator"]),
-    ("batch_group_count", &["convolution"]),
-    ("body", &["while"]),
-    ("branch_computations", &["conditional"]),
-    ("called_computations", &["custom-call"]),
-    ("calls", &["async-done", "async-start", "async-update", "fusion"]),
+    ("algorithm", &[Product(Convolution), Product(Dot), Product(RaggedDot), Single(RngBitGenerator)]),
+    ("batch_group_count", &[Product(Convolution)]),
+    ("body", &[Control(While)]),
+    ("branch_computations", &[Control(Conditional)]),
+    ("called_computations", &[Single(CustomCall)]),
+    ("calls", &[Asynchronous(AsyncDone), Asynchronous(AsyncStart), Asynchronous(AsyncUpdate), Control(Fusion)]),
     ("channel_id", COLLECTIVES),
     ("collapsed_slice_dims", GATHER),
-    ("condition", &["while"]),
-    ("custom_call_target", &["custom-call"]),
-    ("dim_labels", &["convolution"]),
+    ("condition", &[Control(While)]),
+    ("custom_call_target", &[Single(CustomCall)]),
+    ("dim_labels", &[Product(Convolution)]),
     (
         "dimensions",
         &[
-            "all-gather",
-            "all-gather-start",
-            "all-to-all",
-            "broadcast",
-            "concatenate",
-            "get-dimension-size",
-            "map",
-            "reduce",
-            "reduce-scatter",
-            "reverse",
-            "set-dimension-size",
-            "sort",
-            "transpose",
+            Collective(AllGather),
+            Collective(AllGatherStart),
+            Collective(AllToAll),
+            Movement(Broadcast),
+            Movement(Concatenate),
+            Movement(GetDimensionSize),
+            Control(Map),
+            Reduction(Reduce),
+            Collective(ReduceScatter),
+            Movement(Reverse),
+            Movement(SetDimensionSize),
+            Ranking(Sort),
+            Movement(Transpose),
         ],
     ),
-    ("direction", &["compare"]),
-    ("dynamic_slice_sizes", &["dynamic-slice", "dynamic-slice-start"]),
-    ("exponent_bits", &["reduce-precision"]),
-    ("false_computation", &["conditional"]),
-    ("feature_group_count", &["convolution"]),
-    ("fft_length", &["fft"]),
-    ("fft_type", &["fft"]),
-    ("index", &["get-tuple-element"]),
-    ("index_vector_dim", &["gather", "scatter"]),
+    ("direction", &[Elementwise(Compare)]),
+    ("dynamic_slice_sizes", &[Indexed(DynamicSlice), Asynchronous(DynamicSliceStart)]),
+    ("exponent_bits", &[Elementwise(ReducePrecision)]),
+    ("false_computation", &[Control(Conditional)]),
+    ("feature_group_count", &[Product(Convolution)]),
+    ("fft_length", &[Single(Fft)]),
+    ("fft_type", &[Single(Fft)]),
+    ("index", &[Tuples(GetTupleElement)]),
+    ("index_vector_dim", &[Indexed(Gather), Indexed(Scatter)]),
     ("input_batching_dims", SCATTER),
     ("inserted_window_dims", SCATTER),
-    ("iota_dimension", &["iota"]),
-    ("is_stable", &["sort"]),
-    ("k", &["topk"]),
-    ("kind", &["fusion"]),
-    ("largest", &["topk"]),
-    ("left_side", &["triangular-solve"]),
+    ("iota_dimension", &[Movement(Iota)]),
+    ("is_stable", &[Ranking(Sort)]),
+    ("k", &[Ranking(TopK)]),
+    ("kind", &[Control(Fusion)]),
+    ("largest", &[Ranking(TopK)]),
+    ("left_side", &[Decomposition(TriangularSolve)]),
     ("lhs_batch_dims", DOTS),
     ("lhs_contracting_dims", DOTS),
-    ("lhs_ragged_dims", &["ragged-dot"]),
-    ("lower", &["cholesky", "triangular-solve"]),
-    ("mantissa_bits", &["reduce-precision"]),
+    ("lhs_ragged_dims", &[Product(RaggedDot)]),
+    ("lower", &[Decomposition(Cholesky), Decomposition(TriangularSolve)]),
+    ("mantissa_bits", &[Elementwise(ReducePrecision)]),
     ("offset_dims", GATHER),
     ("operand_batching_dims", GATHER),
     ("operand_precision", PRODUCTS),
-    ("padding", &["pad"]),
+    ("padding", &[Movement(Pad)]),
     ("replica_groups", COLLECTIVES),
     ("rhs_batch_dims", DOTS),
     ("rhs_contracting_dims", DOTS),
-    ("rhs_group_dims", &["ragged-dot"]),
-    ("scatter", &["select-and-scatter"]),
+    ("rhs_group_dims", &[Product(RaggedDot)]),
+    ("scatter", &[Reduction(SelectAndScatter)]),
     ("scatter_dims_to_operand_dims", SCATTER),
     ("scatter_indices_batching_dims", SCATTER),
-    ("select", &["select-and-scatter"]),
-    ("sharding", &["parameter"]),
-    ("slice", &["slice", "slice-start"]),
+    ("select", &[Reduction(SelectAndScatter)]),
+    ("sharding", &[Single(Parameter)]),
+    ("slice", &[Movement(Slice), Asynchronous(SliceStart)]),
     ("slice_sizes", GATHER),
-    ("source_target_pairs", &["collective-permute", "collective-permute-start"]),
+    ("source_target_pairs", &[Collective(CollectivePermute), Collective(CollectivePermuteStart)]),
     ("start_index_map", GATHER),
     ("start_indices_batching_dims", GATHER),
     (
         "to_apply",
         &[
-            "all-reduce",
-            "all-reduce-start",
-            "call",
-            "call-start",
-            "map",
-            "reduce",
-            "reduce-scatter",
-            "reduce-window",
-            "scatter",
-            "sort",
+            Collective(AllReduce),
+            Collective(AllReduceStart),
+            Control(Call),
+            Asynchronous(CallStart),
+            Control(Map),
+            Reduction(Reduce),
+            Collective(ReduceScatter),
+            Reduction(ReduceWindow),
+            Indexed(Scatter),
+            Ranking(Sort),
         ],
     ),
-    ("transpose_a", &["triangular-solve"]),
-    ("true_computation", &["conditional"]),
-    ("type", &["compare"]),
-    ("unit_diagonal", &["triangular-solve"]),
+    ("transpose_a", &[Decomposition(TriangularSolve)]),
+    ("true_computation", &[Control(Conditional)]),
+    ("type", &[Elementwise(Compare)]),
+    ("unit_diagonal", &[Decomposition(TriangularSolve)]),
     ("update_window_dims", SCATTER),
     ("use_global_device_ids", COLLECTIVES),
-    ("window", &["convolution", "reduce-window", "select-and-scatter"]),
-];
-
-/// Opcodes without an attribute of their own, beside functions of one or two operands.
-const PLAIN: &[&str] = &[
-    "add-dependency",
-    "after-all",
-    "all-gather-done",
-    "all-reduce-done",
-    "bitcast",
-    "bitcast-convert",
-    "call-done",
-    "clamp",
-    "collective-permute-done",
-    "constant",
-    "convert",
-    "copy",
-    "copy-done",
-    "copy-start",
-    "create-token",
-    "domain",
-    "dynamic-slice-done",
-    "dynamic-update-slice",
-    "opt-barrier",
-    "parameter",
-    "partition-id",
-    "replica-id",
-    "reshape",
-    "select",
-    "slice-done",
-    "tuple",
+    ("window", &[Product(Convolution), Reduction(ReduceWindow), Reduction(SelectAndScatter)]),
 ];
 
 /// Whether reading knows an opcode. Of another one it is compared as it stands what decides results (`unless_known`).
-pub fn is_known(opcode: &str) -> bool {
-    let is_function = Unary::from_name(opcode).is_some() || Binary::from_name(opcode).is_some();
-    is_function || PLAIN.contains(&opcode) || FOLLOWED.iter().any(|(_, opcodes)| opcodes.contains(&opcode))
+pub fn is_known(opcode: &Opcode) -> bool {
+    !matches!(opcode, Opcode::ComplexPart(_) | Opcode::Outside(_) | Opcode::Other(_))
 }
 
 /// Whether reading follows an attribute of an opcode.
-pub fn is_followed(opcode: &str, attribute: &str) -> bool {
-    FOLLOWED.iter().any(|(name, opcodes)| *name == attribute && opcodes.contains(&opcode))
+pub fn is_followed(opcode: &Opcode, attribute: &str) -> bool {
+    FOLLOWED.iter().any(|(name, opcodes)| *name == attribute && opcodes.contains(opcode))
 }
 
 /// Opcodes that move elements or mark values: no plan of a compiler changes a bit of what they give.
-pub const MOVES: &[&str] = &[
-    "after-all",
-    "async-done",
-    "async-update",
-    "bitcast",
-    "bitcast-convert",
-    "broadcast",
-    "concatenate",
-    "constant",
-    "copy",
-    "copy-done",
-    "copy-start",
-    "dynamic-slice",
-    "dynamic-update-slice",
-    "gather",
-    "get-tuple-element",
-    "iota",
-    "pad",
-    "parameter",
-    "reshape",
-    "reverse",
-    "slice",
-    "slice-done",
-    "slice-start",
-    "transpose",
-    "tuple",
+pub const MOVES: &[Opcode] = &[
+    Token(AfterAll),
+    Asynchronous(AsyncDone),
+    Asynchronous(AsyncUpdate),
+    Reinterpretation(Bitcast),
+    Reinterpretation(BitcastConvert),
+    Movement(Broadcast),
+    Movement(Concatenate),
+    Single(Constant),
+    Identity(Copy),
+    Asynchronous(CopyDone),
+    Asynchronous(CopyStart),
+    Indexed(DynamicSlice),
+    Indexed(DynamicUpdateSlice),
+    Indexed(Gather),
+    Tuples(GetTupleElement),
+    Movement(Iota),
+    Movement(Pad),
+    Single(Parameter),
+    Movement(Reshape),
+    Movement(Reverse),
+    Movement(Slice),
+    Asynchronous(SliceDone),
+    Asynchronous(SliceStart),
+    Movement(Transpose),
+    Tuples(Tuple),
 ];
 
 /// A name and the reason why it decides no bit.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use crate::hlo::ast::{Attribute, Instruction, Value};
+use crate::hlo::opcode::{Opcode, Single};
 use crate::hlo::view::Attributes;
 use crate::ir::{CollectiveAlgorithm, Setting};
 
@@ -21,7 +22,7 @@ pub fn of(instruction: &Instruction, attribute: &Attribute, settings: &mut Vec<S
     }
     match serde_json::from_str::<Json>(text) {
         Ok(Json::Object(config)) => of_object(instruction, &config, settings),
-        _ if instruction.opcode == "custom-call" => {
+        _ if instruction.opcode == Opcode::Single(Single::CustomCall) => {
             let Some(inside) = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) else {
                 return settings.push(super::other(attribute));
             };
@@ -53,7 +54,7 @@ fn is_of_target(instruction: &Instruction, name: &str, value: &str) -> bool {
 }
 
 fn of_object(instruction: &Instruction, config: &Map<String, Json>, settings: &mut Vec<Setting>) {
-    let computes = !known::MOVES.contains(&instruction.opcode.as_str());
+    let computes = !known::MOVES.contains(&instruction.opcode);
     for (name, value) in config {
         let meaning = known::CONFIG.iter().find(|(known, _)| known == name).map(|(_, meaning)| *meaning);
         match (name.as_str(), meaning) {

@@ -9,9 +9,11 @@ mod fields;
 
 use std::collections::HashMap;
 
-use crate::ir::{CollectiveAlgorithm, ResultAccuracy, Setting, Unary};
+use crate::ir::{CollectiveAlgorithm, ResultAccuracy, Setting};
 
 use super::ast::{Attribute, Computation, Instruction, Module, Value};
+
+use crate::hlo::opcode::{Asynchronous, Collective, Elementwise, Opcode};
 
 use attribute_table as known;
 use fields::fields;
@@ -28,7 +30,7 @@ pub enum Known {
 }
 
 /// The treatment of an attribute of an opcode; configurations are known key by key and count as kept.
-pub fn treatment(opcode: &str, attribute: &str) -> Known {
+pub fn treatment(opcode: &Opcode, attribute: &str) -> Known {
     if known::is_followed(opcode, attribute) {
         return Known::Followed;
     }
@@ -37,13 +39,8 @@ pub fn treatment(opcode: &str, attribute: &str) -> Known {
 }
 
 /// The attributes that reading follows, each with the opcodes that have it.
-pub fn opcodes_by_attribute() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+pub fn opcodes_by_attribute() -> impl Iterator<Item = (&'static str, &'static [Opcode])> {
     known::FOLLOWED.iter().copied()
-}
-
-/// Whether devices exchange values by an opcode.
-pub(super) fn is_collective(opcode: &str) -> bool {
-    known::COLLECTIVES.contains(&opcode)
 }
 
 /// The settings of the module's header.
@@ -87,7 +84,7 @@ impl Read {
             for attribute in &instruction.attributes {
                 for computation in called(attribute, find) {
                     of_computation(computation, &mut settings);
-                    if INLINED.contains(&instruction.opcode.as_str()) {
+                    if is_inlined(&instruction.opcode) {
                         continue;
                     }
                     for inner in &computation.instructions {
@@ -103,19 +100,15 @@ impl Read {
     }
 }
 
-/// Opcodes whose computations are lowered instruction by instruction, each with its own settings.
-const INLINED: &[&str] = &[
-    "all-reduce",
-    "all-reduce-start",
-    "async-start",
-    "call",
-    "call-start",
-    "conditional",
-    "fusion",
-    "map",
-    "reduce-scatter",
-    "while",
-];
+/// Whether the computations of an opcode are lowered instruction by instruction, each with its own settings.
+fn is_inlined(opcode: &Opcode) -> bool {
+    match opcode {
+        Opcode::Control(_)
+        | Opcode::Asynchronous(Asynchronous::AsyncStart | Asynchronous::CallStart)
+        | Opcode::Collective(Collective::AllReduce | Collective::AllReduceStart | Collective::ReduceScatter) => true,
+        _ => false,
+    }
+}
 
 /// The computations that an attribute names.
 fn called<'a>(
@@ -152,7 +145,7 @@ fn of_computation(computation: &Computation, settings: &mut Vec<Setting>) {
 }
 
 fn of_attributes(instruction: &Instruction, settings: &mut Vec<Setting>) {
-    let opcode = instruction.opcode.as_str();
+    let opcode = &instruction.opcode;
     for attribute in &instruction.attributes {
         match attribute.name.as_str() {
             "backend_config" => config::of(instruction, attribute, settings),
@@ -163,13 +156,13 @@ fn of_attributes(instruction: &Instruction, settings: &mut Vec<Setting>) {
                 settings.extend(fields.map(|(name, value)| of_key(attribute, name, value)));
             }
             "async_execution_thread" => of_thread(attribute, settings),
-            "result_accuracy" if Unary::from_name(opcode).is_some() => match accuracy(attribute) {
+            "result_accuracy" if matches!(opcode, Opcode::Unary(_)) => match accuracy(attribute) {
                 Some(Accuracy::Default) => {}
                 Some(Accuracy::Asked(accuracy)) => settings.push(Setting::Accuracy(accuracy)),
                 None => settings.push(other(attribute)),
             },
             // Integers are compared in the order of their type.
-            "type" if opcode == "compare" => {
+            "type" if *opcode == Opcode::Elementwise(Elementwise::Compare) => {
                 if !matches!(&attribute.value, Value::Word(word) if word == "FLOAT" || word == "TOTALORDER") {
                     settings.push(other(attribute));
                 }

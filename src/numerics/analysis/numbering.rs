@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::ir::{
-    Compare, Computation, Fusion, Instruction, LibraryFunction, Op, Precision, Program, Setting, Shape, Turns,
-};
+use crate::ir::{Compare, Computation, Fusion, Instruction, LibraryFunction, Op, Precision, Program, Setting, Shape};
 use crate::num::{BF16, Direction, round_f64};
 use crate::tensor::{DType, Tensor};
 
@@ -36,8 +34,8 @@ struct Key {
     shape: Shape,
     /// Fusion and cut of K, under [`Equality::Compiled`].
     compiled: (Option<Fusion>, Option<usize>),
-    /// The numbers that a constant of equal bits stands for, where these are not its own.
-    turns: Option<Turns>,
+    /// What a constant of equal bits stands for over the real numbers, where that is not its own number.
+    meaning: Option<LibraryFunction>,
     /// Requests that may decide its bits, and that nothing here follows.
     settings: Option<Arc<[Setting]>>,
 }
@@ -104,15 +102,14 @@ impl Numbering {
                         Equality::Compiled => (instruction.fusion, k_block),
                         Equality::Bits | Equality::ButForRounding => (None, None),
                     };
-                    let turns = match instruction.library.as_deref() {
-                        Some(LibraryFunction::Turns(turns)) if self.equality != Equality::ButForRounding => {
-                            Some(turns.clone())
-                        }
-                        _ => None,
+                    let is_meaning = |function: &&LibraryFunction| match function {
+                        LibraryFunction::Turns(_) => self.equality != Equality::ButForRounding,
+                        function => **function == LibraryFunction::TruthAlone,
                     };
+                    let meaning = instruction.library.as_deref().filter(is_meaning).cloned();
                     let opcode = instruction.op.opcode();
                     let settings = self.settings(instruction);
-                    self.number(op, Key { opcode, operands, called, shape, compiled, turns, settings })
+                    self.number(op, Key { opcode, operands, called, shape, compiled, meaning, settings })
                 }
             };
             values.push(number);

@@ -80,6 +80,7 @@ pub fn accumulates_in(program: &Program, regions: &Regions, instruction: &Instru
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
 fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before: &[Held]) -> Held {
     let operand = |at: usize| instruction.operands.get(at).and_then(|o| before[*o].first());
     let declared = || match &instruction.shape {

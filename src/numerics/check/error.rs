@@ -81,6 +81,14 @@ pub enum PlanFault {
     /// The mode compared with is not known.
     #[error(transparent)]
     Mode(#[from] ModeError),
+    /// A criterion that is not known.
+    #[error("unknown criterion `{name}`; {hint}")]
+    Criterion {
+        /// The name as given.
+        name: String,
+        /// The nearest one, or all.
+        hint: String,
+    },
     /// An approximate top-k with too few bins.
     #[error(transparent)]
     Bins(#[from] BinsError),

@@ -7,6 +7,7 @@
 
 mod agreement;
 mod bound;
+mod criterion;
 mod divergence;
 mod drift;
 mod dropped_token;
@@ -250,6 +251,7 @@ pub struct Batch<'a> {
 pub static CHECKS: &[&dyn Check] = &[
     &agreement::Agreement,
     &bound::Bound,
+    &criterion::DotCriterion,
     &divergence::Divergence,
     &drift::Drift,
     &dropped_token::DroppedToken,

@@ -128,6 +128,7 @@ impl Maker<'_> {
         &self.analysis.program.entry().instructions[id]
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn of(&self, id: ValueId) -> Latitude {
         let instruction = self.instruction(id);
         let operand = |at: usize| instruction.operands.get(at).map(|operand| self.instruction(*operand));
@@ -295,6 +296,7 @@ impl Maker<'_> {
         types.into_iter().map(|types| (formats(types), floor)).collect()
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each order")]
     fn reduction(&self, id: ValueId, floor: f64) -> Latitude {
         let instruction = self.instruction(id);
         let entry = self.analysis.program.entry();

@@ -198,6 +198,7 @@ impl Writer<'_> {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn line(&self, computation: &Computation, instruction: &Instruction, operands: &[&str]) -> Option<String> {
         let all = operands.join(", ");
         let shape_of = |at: usize| &computation.instructions[instruction.operands[at]].shape;

@@ -148,6 +148,7 @@ fn random_program(draw: &mut Draw) -> Program {
 }
 
 /// So many values more, each of some of the last ones.
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn random_values(draw: &mut Draw, b: &mut Builder, values: &mut Vec<ValueId>, count: usize) {
     for _ in 0..count {
         let x = values[values.len() - 1 - draw.below(values.len().min(5))];

@@ -4,6 +4,7 @@ mod component;
 mod entry;
 pub mod npy;
 mod npy_header;
+pub mod npz;
 pub mod safetensors;
 mod whole;
 

@@ -20,6 +20,29 @@ pub fn read(path: &Path) -> Result<Tensor, FileError> {
 
 /// As [`read`], from the bytes of a file; `path` only names it in errors.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<Tensor, FileError> {
+    parse_by(path, bytes, element_type)
+}
+
+/// As [`parse`], of a file whose element type is known from elsewhere: raw bytes (`V2`, `V1`, as NumPy saves the types of
+/// ml_dtypes) are of the type `dtype`, if that has as many bytes.
+pub fn parse_as(path: &Path, bytes: &[u8], raw: Option<DType>) -> Result<Tensor, FileError> {
+    parse_by(path, bytes, |descr| element_type(descr).or_else(|| raw_type(descr, raw?)))
+}
+
+/// As [`parse`], raw elements of one byte taken for bytes and of two for bf16.
+pub(super) fn parse_with_raw(path: &Path, bytes: &[u8]) -> Result<Tensor, FileError> {
+    parse_by(path, bytes, |descr| match descr {
+        "|V1" | "<V1" => Some((false, DType::U8, 1)),
+        "|V2" | "<V2" => Some((false, DType::BF16, 2)),
+        _ => element_type(descr),
+    })
+}
+
+fn parse_by(
+    path: &Path,
+    bytes: &[u8],
+    element_type: impl Fn(&str) -> Option<(bool, DType, usize)>,
+) -> Result<Tensor, FileError> {
     let malformed = |reason: String| FileError::Malformed { path: path.to_path_buf(), format: "npy", reason };
     let (Header { descr, fortran_order, shape }, elements) = split(bytes).map_err(malformed)?;
     let unsupported = |dtype: &str| FileError::UnsupportedDtype {
@@ -52,6 +75,17 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Tensor, FileError> {
 
 /// Characters of an element type that an error repeats.
 const LONGEST_TYPE: usize = 40;
+
+/// The type `dtype` with its bytes, where raw bytes of this name may be of it.
+fn raw_type(descr: &str, dtype: DType) -> Option<(bool, DType, usize)> {
+    let size = match descr.trim_start_matches(['|', '<']) {
+        "V1" => 1,
+        "V2" => 2,
+        _ => return None,
+    };
+    let held = if dtype == DType::BF16 { 2 } else { usize::from(dtype.is_coded()) };
+    (held == size).then_some((false, dtype, size))
+}
 
 /// NumPy's name of an element type, such as `<f4`: whether its bytes stand in big-endian order, the type, and its bytes; `None` of
 /// those that this project has not.

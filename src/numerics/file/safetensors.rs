@@ -173,11 +173,19 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, FileErr
     Ok(tensors)
 }
 
-/// One tensor of a file. Of the others only the header is read.
+/// The names of the tensors of a file, sorted. Only the header is read.
 ///
 /// # Errors
-/// As [`read`], and if the file has no tensor of this name.
-pub fn read_one(path: &Path, name: &str) -> Result<Tensor, FileError> {
+/// As [`read`], but for element types.
+pub fn names(path: &Path) -> Result<Vec<String>, FileError> {
+    let (_, metadata, _) = open(path)?;
+    let mut names: Vec<String> = metadata.tensors().into_keys().collect();
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// A file with its header, and the bytes of its tensors.
+fn open(path: &Path) -> Result<(std::fs::File, Metadata, std::ops::Range<u64>), FileError> {
     let unread = |source| FileError::Unread { path: path.to_path_buf(), source };
     let mut file = std::fs::File::open(path).map_err(unread)?;
     let size = file.metadata().map_err(unread)?.len();
@@ -192,6 +200,17 @@ pub fn read_one(path: &Path, name: &str) -> Result<Tensor, FileError> {
     let mut header = vec![0; claimed as usize];
     file.read_exact(&mut header).map_err(unread)?;
     let metadata: Metadata = serde_json::from_slice(&header).map_err(|error| malformed(error.to_string()))?;
+    Ok((file, metadata, LENGTH as u64 + claimed..size))
+}
+
+/// One tensor of a file. Of the others only the header is read.
+///
+/// # Errors
+/// As [`read`], and if the file has no tensor of this name.
+pub fn read_one(path: &Path, name: &str) -> Result<Tensor, FileError> {
+    let unread = |source| FileError::Unread { path: path.to_path_buf(), source };
+    let malformed = |reason: String| FileError::Malformed { path: path.to_path_buf(), format: NAME, reason };
+    let (mut file, metadata, elements) = open(path)?;
     let info = metadata.info(name).ok_or_else(|| {
         let known = metadata.tensors();
         let mut names: Vec<&str> = known.keys().map(String::as_str).collect();
@@ -200,12 +219,12 @@ pub fn read_one(path: &Path, name: &str) -> Result<Tensor, FileError> {
         FileError::BadTensor { path: path.to_path_buf(), tensor: name.to_string(), fault }
     })?;
     let (start, end) = info.data_offsets;
-    let held = (size - LENGTH as u64 - claimed) as usize;
+    let held = (elements.end - elements.start) as usize;
     if start > end || end > held {
         return Err(malformed(format!("tensor `{name}` ends at byte {end} of its elements, the file holds {held}")));
     }
     let mut bytes = vec![0; end - start];
-    file.seek(SeekFrom::Start(LENGTH as u64 + claimed + start as u64)).map_err(unread)?;
+    file.seek(SeekFrom::Start(elements.start + start as u64)).map_err(unread)?;
     file.read_exact(&mut bytes).map_err(unread)?;
     tensor_of(path, name, info.dtype, &info.shape, &bytes)
 }

@@ -42,6 +42,7 @@ pub fn infer(op: &Op, operands: &[&Shape], computations: &[Computation], given: 
     Ok(shape)
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
 fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given: Option<&Shape>) -> Result<Shape> {
     let need = |count: usize| -> Result<()> {
         ensure!(operands.len() == count, "{count} operands are needed, {} are given", operands.len());

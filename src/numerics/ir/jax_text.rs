@@ -59,6 +59,7 @@ fn line(instruction: &Instruction, names: &[String], computations: &[String]) ->
     text
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
 fn attributes(op: &Op, computations: &[String]) -> Vec<(&'static str, String)> {
     let called = |id: usize| computations[id].clone();
     match op {

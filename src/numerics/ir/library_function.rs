@@ -1,7 +1,7 @@
 //! Functions that compilers leave to libraries with methods of their own.
 
 /// A function of a library, kept beside the instruction that defines its result. On a machine that has the library, it
-/// determines the method. Or the real numbers that a constant stands for.
+/// determines the method. Or what a constant stands for over the real numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LibraryFunction {
     /// Beside a call of the definition, which takes real and imaginary part, or one real array, and gives the same.
@@ -24,6 +24,9 @@ pub enum LibraryFunction {
     ComplexProduct,
     /// Beside a constant matrix of the factors of a [`Fft`], rounded: the real numbers that they are.
     Turns(Turns),
+    /// Beside a constant predicate that is false: over the real numbers it is true. It tells the function from the formula of it that
+    /// a machine computes.
+    TruthAlone,
 }
 
 /// A matrix of cosines or sines of parts of a turn: `factor cos(2 pi row column / parts)`.

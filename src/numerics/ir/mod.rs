@@ -33,5 +33,5 @@ pub use opaque::Opaque;
 pub use program::{Computation, Double, Fusion, Instruction, Program, Shape, ValueId};
 pub use scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};
 pub use setting::{CollectiveAlgorithm, ResultAccuracy, Setting};
-pub use tiling::Tiling;
+pub use tiling::{KCut, Tiling};
 pub use window::{Window, WindowDim};

@@ -60,6 +60,7 @@ pub fn steps(op: &Op, dims: &[usize], rank: usize) -> Option<(isize, Vec<isize>)
 ///
 /// # Panics
 /// For an operation of another class.
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
 pub fn apply<T: Clone>(
     op: &Op,
     operands: &[(&[T], &[usize])],

@@ -40,12 +40,38 @@ impl Tiling {
         Tiling { k_block: fitting.filter(|block| *block > 0), ..self.clone() }
     }
 
-    /// The cut of the sum over K, in words: `K in 8 blocks of 1792`.
-    pub fn cut(&self, k: usize) -> String {
+    /// The cut of the sum over K of `k` products.
+    pub fn cut(&self, k: usize) -> KCut {
         match self.k_block {
-            Some(block) if block < k => format!("K in {} blocks of {block}", k.div_ceil(block)),
-            Some(_) => "K in one block".to_string(),
-            None => "the cut of K is not known".to_string(),
+            Some(size) if size < k => KCut::Blocks { count: k.div_ceil(size), size },
+            Some(_) => KCut::Whole,
+            None => KCut::Unknown,
+        }
+    }
+}
+
+/// The cut of a matmul's sum over K; as text `K in 8 blocks of 1792`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KCut {
+    /// Into blocks.
+    Blocks {
+        /// The number of blocks.
+        count: usize,
+        /// The number of products in each, the last perhaps apart.
+        size: usize,
+    },
+    /// All products in one block.
+    Whole,
+    /// The windows do not determine it.
+    Unknown,
+}
+
+impl Display for KCut {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            KCut::Blocks { count, size } => write!(f, "K in {count} blocks of {size}"),
+            KCut::Whole => write!(f, "K in one block"),
+            KCut::Unknown => write!(f, "the cut of K is not known"),
         }
     }
 }
@@ -84,7 +110,7 @@ mod tests {
             (200, 8, "the cut of K is not known"),
             (400, 8, "the cut of K is not known"),
         ] {
-            assert_eq!(plan(&[kernel, 32], &[1, 1, steps]).of_k(k).cut(k), cut, "{kernel} x {steps}");
+            assert_eq!(plan(&[kernel, 32], &[1, 1, steps]).of_k(k).cut(k).to_string(), cut, "{kernel} x {steps}");
         }
         assert_eq!(plan(&[512], &[1, 1]).of_k(4096).k_block, None);
         assert_eq!(plan(&[], &[1, 1, 1]).of_k(4096).k_block, None);

@@ -125,6 +125,7 @@ impl<'p> Machine<'p> {
     }
 
     /// The value of an instruction; broadcasts stay as they are as long as only those read them who can.
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     pub fn instruction(
         &self,
         instruction: &Instruction,

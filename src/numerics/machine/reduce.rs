@@ -18,6 +18,7 @@ use super::{arrange, inner_products, integer, select};
 
 type Result<T> = std::result::Result<T, EvalError>;
 
+#[expect(clippy::too_many_lines, reason = "one decision over the terms of a sum")]
 pub(super) fn reduce(
     machine: &Machine,
     instruction: &Instruction,

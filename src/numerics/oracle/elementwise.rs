@@ -96,6 +96,7 @@ impl<A: Arithmetic> World<A> {
 
     /// An operation on two arrays of one shape, for all elements or at least for those that are wanted. Results are
     /// identified as functions of `x` with `y` as parameter, or the other way round if `left_is_parameter`.
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     pub fn binary_all(
         &mut self,
         binary: Binary,

@@ -96,6 +96,7 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
 
     /// The values of a computation's instructions; those that nothing needs are left out, and so are those whose last user
     /// is past.
+    #[expect(clippy::too_many_lines, reason = "one pass with one state")]
     pub fn computation(
         &mut self,
         callee: ComputationId,
@@ -144,6 +145,9 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
                     None => {
                         let known = match instruction.library.as_deref() {
                             Some(LibraryFunction::Turns(turns)) => self.turns(turns, &instruction.shape),
+                            Some(LibraryFunction::TruthAlone) => {
+                                Value::integer(value.dtype(), vec![Some(1); value.len()])
+                            }
                             _ => self.tensor_value(value),
                         };
                         self.constants.insert((callee, id), known.clone());
@@ -208,6 +212,7 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
         Ok(self.with_zeros_of(value, &instruction.shape))
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn operation(
         &mut self,
         computation: ComputationId,

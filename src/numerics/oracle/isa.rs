@@ -3,6 +3,8 @@
 //! Both do the same IEEE operations in the same order, so they give the same bits; `mul_add` rounds once either way,
 //! in one instruction or, slowly, in software.
 
+#![allow(unsafe_code, reason = "functions with target features are called where the processor has them")]
+
 /// Elements that a loop handles at a time: a few kilobytes, so that intermediate arrays stay in the first cache.
 pub(super) const CHUNK: usize = 64;
 
@@ -19,7 +21,6 @@ pub(super) fn widest<L: Loop>(task: L) -> L::Output {
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
         // SAFETY: the only condition of a `target_feature` function is that the processor has the features, and the
         // line above has just found both.
-        #[allow(unsafe_code)]
         return unsafe { with_avx2_and_fma(task) };
     }
     task.run()

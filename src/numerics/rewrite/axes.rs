@@ -145,6 +145,7 @@ impl<'p> Finder<'p> {
         self.of[instruction.operands[at]].first().cloned().unwrap_or_default()
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn instruction(&mut self, id: ValueId, instruction: &Instruction) {
         let own = self.of[id].clone();
         let out: Vec<usize> = own.first().cloned().unwrap_or_default();

@@ -180,6 +180,7 @@ impl Widening<'_> {
         Ok(Program { computations, entry: moved[self.program.entry], ..self.program.clone() })
     }
 
+    #[expect(clippy::too_many_lines, reason = "one pass with one state")]
     fn computation(
         &self,
         at: ComputationId,

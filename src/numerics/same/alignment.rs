@@ -53,6 +53,7 @@ pub struct Alignment {
 
 impl Alignment {
     /// Arguments are paired by name where both programs have the same names, else by number; results by number.
+    #[expect(clippy::too_many_lines, reason = "one pass with one state")]
     pub fn new(both: &[Comparand; 2], prefix: bool) -> Result<Alignment, AlignmentError> {
         let shapes = [0, 1].map(|side: usize| shapes_of(both[side].program));
         let names = [0, 1].map(|side: usize| both[side].argument_names);

@@ -203,6 +203,7 @@ pub fn computes_the_same<'a>(
 const SIDES: [&str; 2] = ["the first program", "the second program"];
 
 /// [`compare`] on exactly the modes of the settings.
+#[expect(clippy::too_many_lines, reason = "one search with one state")]
 fn compare_as_set(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answer, SameError> {
     let alignment = Alignment::new(&both, settings.assumptions.contains(&Assumption::Prefix))?;
     let one_zero = settings.assumptions.contains(&Assumption::OneZero);

@@ -153,6 +153,7 @@ fn place(one: &Comparand, value: ValueId) -> Place {
 }
 
 /// Difference between two operations, as far as they say.
+#[expect(clippy::too_many_lines, reason = "one arm for each cause")]
 fn cause([a, b]: [&Instruction; 2], modes: &[Mode; 2]) -> String {
     let rounds = |one: &Instruction| match &one.op {
         Op::Convert => Some(format!("a cast to {}", one.shape.dtype().unwrap_or(DType::F32))),

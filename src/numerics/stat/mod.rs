@@ -9,6 +9,7 @@ mod fit;
 mod gamma;
 mod quantile;
 mod student;
+mod tail;
 
 pub use binomial::{Interval, clopper_pearson};
 pub use expected_recall::{ExpectedRecall, expected_recall};
@@ -16,3 +17,4 @@ pub use fit::{Fit, Point, fit_line, fit_log_log};
 pub use gamma::{gamma, least_share, probabilistic_gamma, probabilistic_lambda, sum_share};
 pub use quantile::quantile;
 pub use student::{t_cdf, t_quantile};
+pub use tail::{deviation_limit, mean_square_limits};

@@ -8,7 +8,7 @@ use ulpgate::machine::Mode;
 
 use super::{data, import, inputs_of, text};
 
-/// How many numbers a file rounds to a type below f32, by type: elements of conversions from a wider type, of
+/// Counts of the numbers that a file rounds to a type below f32, by type: elements of conversions from a wider type, of
 /// `reduce-precision`, and of arithmetic in the type itself.
 fn roundings(text: &str) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
@@ -52,7 +52,7 @@ fn roundings_are_counted_in_lines() {
     assert_eq!(roundings(text), BTreeMap::from(expected));
 }
 
-/// Where a file rounds fewer numbers than another and nothing is said of it, the two give the same bits.
+/// Two files give the same bits if one rounds fewer numbers than the other and no line says so.
 #[test]
 fn silence_about_fewer_roundings_is_right() {
     let (mut counted, mut run) = (0, 0);

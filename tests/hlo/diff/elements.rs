@@ -1,4 +1,4 @@
-//! What compilers cut, join, unroll and roll: the same elements elsewhere.
+//! Arrays that compilers cut, join, unroll and roll: the same elements elsewhere.
 
 use ulpgate::diff::Difference;
 
@@ -163,7 +163,7 @@ fn a_dot_of_one_product_is_a_product() {
     assert_ne!(lines(&of_texts(&entry(dot, 3, "w = f32[4] tanh(v)"), &tiled(product))), NOTHING);
 }
 
-/// What is never negative is its own magnitude.
+/// A value that is never negative is its own magnitude.
 #[test]
 fn magnitudes_of_what_is_positive_are_none() {
     let plain = halves("exponential(#)");

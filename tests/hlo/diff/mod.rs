@@ -1,4 +1,4 @@
-//! What `ulpgate hlo diff` must say of real files: before and after compilation, with excess precision on and off, for
+//! The lines that `ulpgate hlo diff` must print of real files: before and after compilation, with excess precision on and off, for
 //! four TPU generations and for XLA:CPU.
 
 use std::fs;
@@ -336,7 +336,7 @@ the smallest
 cpu/softmax_f32.before | exponential( | tanh( | precision-changed exp.1: exponential -> tanh
 ";
 
-/// What names pair must still compute the same, up to rounding.
+/// Values that names pair must still compute the same, up to rounding.
 #[test]
 fn what_computes_something_else_is_never_no_change() {
     for edit in EDITS.replace("\n+", " +").lines() {

@@ -1,4 +1,4 @@
-//! What compilers build otherwise without rounding otherwise.
+//! Rewrites of compilers that round nothing otherwise.
 
 use ulpgate::diff::Difference;
 
@@ -155,7 +155,7 @@ fn values_of_one_name_are_paired_by_what_they_read() {
     assert_eq!(lines(&of_texts(&before, &after)), [changed(1), changed(2)]);
 }
 
-/// What a loop rounds is told of with the loop.
+/// A rounding in a loop is reported with the loop.
 #[test]
 fn roundings_in_loops_are_told_of() {
     let text = |second: &str| {

@@ -32,7 +32,7 @@ fn bits(instructions: &str) -> Vec<u64> {
 
 const NOTHING: [&str; 0] = [];
 
-/// What is no change has the same bits, zeros' signs among them.
+/// A pair without a change has the same bits, zeros' signs among them.
 #[test]
 fn signs_that_no_bit_shows_are_no_change() {
     for (before, after) in [
@@ -65,7 +65,7 @@ fn signs_that_no_bit_shows_are_no_change() {
     }
 }
 
-/// What zeros show is told of, and bits differ; what else is negated is another value.
+/// A negation that zeros show is reported, and bits differ; any other negation makes another value.
 #[test]
 fn signs_that_zeros_show_are_told_of() {
     let told = ["negated before it, which zeros show", "negated after it, if at all, which zeros show"];

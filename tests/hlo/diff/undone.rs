@@ -142,7 +142,7 @@ fn a_counterpart_is_the_most_alike_of_all() {
     assert_eq!(lines(&told(&before, &after)), changed);
 }
 
-/// Where another value is used that both programs have, that is what differs: not how the two are made.
+/// A use of another value that both programs have is the difference: not how the two are made.
 #[test]
 fn operands_that_both_programs_have_are_told_of_where_they_are_used() {
     let values = "e = f32[4] exponential(x); f = f32[4] tanh(x); g = f32[4] sine(x)";

@@ -1,4 +1,4 @@
-//! What a text leaves open, or says in another place: no change by itself.
+//! Details that a text leaves open, or says in another place: no change by itself.
 
 use ulpgate::analysis::same_results;
 use ulpgate::diff::{Difference, difference};
@@ -201,7 +201,7 @@ fn recurrent(carried: &str, weights: &str, counter: &str) -> String {
     )
 }
 
-/// Where a loop rounds what it reads as bf16 alone, before it, in it or at its end, is no matter.
+/// A loop may round the values that it reads as bf16 alone before it, in it or at its end.
 #[test]
 fn roundings_that_move_out_of_a_loop_are_no_change() {
     let wide = recurrent("f32", "f32", "0");
@@ -224,7 +224,7 @@ fn roundings_that_move_out_of_a_loop_are_no_change() {
     );
 }
 
-/// What XLA:CPU leaves to a library is computed otherwise; the chip knows.
+/// Fusions that XLA:CPU leaves to a library are computed otherwise; the chip knows.
 #[test]
 fn what_a_library_computes_is_told_of() {
     let text = |kind: &str| {

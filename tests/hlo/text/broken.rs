@@ -13,6 +13,7 @@ fn error(text: &str) -> String {
 
 /// The errors of whole texts.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn errors_of_modules() {
     let cases = [
         ("", "line 1, column 1: expected \"HloModule\" and the module's name, found the end of the text"),
@@ -102,6 +103,7 @@ fn errors_of_modules() {
 
 /// The errors of an instruction, which begins at line 3, column 3, in a computation that goes on.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of cases")]
 fn errors_of_instructions() {
     let cases = [
         (

@@ -123,6 +123,7 @@ impl<'a> Forward<'a> {
         Ok(value.elements().iter().map(Element::bounds).collect())
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn instruction(&self, id: ValueId, operands: &[&[Element]], shapes: &[&Shape]) -> Result<Vec<Element>, Refusal> {
         let instruction = &self.program.entry().instructions[id];
         let refuse = || Refusal(format!("no bound is derived for {} ({})", instruction.op.opcode(), instruction.name));

@@ -5,6 +5,8 @@
 //! the compiler makes vector instructions of it. Chains are in explicit instructions ([`super::lanes`]). IEEE defines
 //! every operation used, fused multiply-add included, so the bits of a result do not depend on which of these runs it.
 
+#![allow(unsafe_code, reason = "functions with target features are called where the processor has them")]
+
 use super::arithmetic::{Arithmetic, Kind};
 use super::tile::{Chain, Tile};
 

@@ -161,6 +161,7 @@ impl<'u> Operation<'u> {
     }
 
     /// A float operation before its result is rounded to its type.
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn floats(&self, a: Symbol, b: Symbol) -> Symbol {
         let double = self.dtype == DType::F64;
         let flushes = self.unit.flush && !double;

@@ -1,5 +1,7 @@
 //! The one place of the vector unit that chooses wider instructions at run time, and its one place with `unsafe`.
 
+#![allow(unsafe_code, reason = "functions with target features are called where the processor has them")]
+
 /// A loop over values, worth compiling for wider instructions.
 pub(super) trait Loop {
     /// Computes in place, with the same results whether `FMA` (fused multiply-adds cost one instruction) or not. To be
@@ -13,7 +15,6 @@ pub(super) fn run<L: Loop>(values: &mut [f32]) {
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
         // SAFETY: `wide` is an ordinary safe function but for the instructions that it is compiled to. Calling it is
         // sound on a processor that has them, and the line above has just asked the processor for both.
-        #[allow(unsafe_code)]
         return unsafe { wide::<L>(values) };
     }
     L::run::<false>(values);
@@ -35,12 +36,10 @@ pub(super) fn widest<W: Work>(work: W) -> W::Output {
         let has_avx2 = is_x86_feature_detected!("avx2");
         if has_avx2 && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") {
             // SAFETY: as in `run`: safe code, and the processor has just been asked for all three.
-            #[allow(unsafe_code)]
             return unsafe { on_avx512(work) };
         }
         if has_avx2 {
             // SAFETY: as above.
-            #[allow(unsafe_code)]
             return unsafe { on_avx2(work) };
         }
     }
@@ -56,7 +55,6 @@ pub fn prefetch(values: &[f32], ahead: usize) {
         let place = values.as_ptr().wrapping_add(ahead).cast();
         // SAFETY: the instruction is a hint: it faults on no address, changes neither memory nor registers, and is part of
         // SSE, which every x86-64 has. The pointer is made without arithmetic that needs it to lie inside, and not read.
-        #[allow(unsafe_code)]
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(place);
         }

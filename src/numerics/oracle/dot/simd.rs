@@ -2,6 +2,11 @@
 //!
 //! Rust never contracts `a * b + c` to a fused operation, so a [`Kernel`] has the same bits with and without AVX2.
 
+#![allow(
+    unsafe_code,
+    reason = "functions with target features are called where the processor has them, and dgemm takes pointers"
+)]
+
 /// A loop worth compiling for wider vectors than the build's target has. `run` is marked `#[inline(always)]`, and so is
 /// what it calls.
 pub trait Kernel {

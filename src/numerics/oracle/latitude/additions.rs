@@ -36,6 +36,7 @@ pub struct Additions {
 
 impl Pass<'_, Fast> {
     /// Sums of terms or of products, whose magnitudes bound their errors.
+    #[expect(clippy::too_many_lines, reason = "the steps of one proof, in order")]
     pub(super) fn add_up(
         &mut self,
         computation: ComputationId,

@@ -98,6 +98,7 @@ impl Maker<'_> {
     }
 
     /// The result of another operation in the place of this one.
+    #[expect(clippy::too_many_lines, reason = "one arm for each form")]
     fn other_form(&mut self, id: ValueId) -> Option<ValueId> {
         let operands = self.program.entry().instructions[id].operands.clone();
         let (op, parts) = (self.expression(id).0.clone(), operands.iter().map(|operand| self.expression(*operand)));

@@ -38,6 +38,7 @@ pub fn begun(dims: &[usize]) -> Vec<Address> {
 
 /// The addresses of the operand's element that a value reads for its element at `at`. `is_called` says whether a
 /// function computes the operand.
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
 pub fn before(
     (id, instruction): (ValueId, &Instruction),
     position: usize,

@@ -157,6 +157,7 @@ impl<'c> Emission<'c> {
 
     /// Visits a value at a place, and returns its rank. `inner` is the value's dim that the innermost loop runs along,
     /// `at` the address of its element.
+    #[expect(clippy::too_many_lines, reason = "one recursion over one state")]
     fn visit_in(&mut self, id: ValueId, place: &[ValueId], inner: Option<usize>, at: &[Address]) -> u32 {
         if !self.is_before {
             self.enter_loop(id);

@@ -66,6 +66,7 @@ impl Contractions {
 /// its sum is computed. A user that reads elements of a product at other positions than its own has its own code for
 /// the product (`ways.rs`), and rounds there or does not. `uses` counts the reads of each value, and one more for the
 /// root.
+#[expect(clippy::too_many_lines, reason = "one pass with one state")]
 pub fn find_contractions(
     computation: &Computation,
     uses: &[usize],

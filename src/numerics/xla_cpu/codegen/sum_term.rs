@@ -178,6 +178,7 @@ impl<'c> Term<'c> {
         self.around.is_some_and(|around| changes_with(along, around))
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn visit(&mut self, id: ValueId, along: &Along) {
         let computation = self.computation;
         let instruction = &computation.instructions[id];

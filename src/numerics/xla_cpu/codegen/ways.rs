@@ -164,6 +164,7 @@ pub fn element_read(computation: &Computation, id: ValueId, position: usize, at:
 
 /// The element of the operand at `position` that the code of the element `at` reads, `Some(None)` if it reads none of
 /// them; `None` if that is not known.
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
 fn place(computation: &Computation, id: ValueId, position: usize, at: usize) -> Option<Option<usize>> {
     let instruction = &computation.instructions[id];
     let shape = |id: ValueId| &computation.instructions[id].shape;

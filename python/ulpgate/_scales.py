@@ -1,0 +1,84 @@
+"""Scaled formats: the rule behind a quantised array, and quantisation by a rule."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _ulpgate
+from ._arrays import Array, decode, encode
+
+
+@dataclass(frozen=True)
+class ScaleRules:
+    """The rules that explain scales, as far as their bytes tell them apart."""
+
+    # Whether one class of rules explains all blocks, and nothing else is wrong.
+    agrees: bool
+    # Names of the best class's rules, their forms, and the libraries that have them.
+    rules: list[str]
+    sub_rules: list[str]
+    libraries: list[str]
+    # Everything that is wrong, one sentence each.
+    faults: list[str]
+    # All of the answer, as `ulpgate scales --json` has it.
+    data: dict[str, Any] = field(repr=False)
+    # The answer as the command line prints it.
+    text: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return _ulpgate.printable(self.text).replace("\\n", "\n")
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """A quantised array: an element for each number, one array element each, and a scale for each block."""
+
+    elements: Array
+    scales: Array
+    # The per-tensor scale of NVFP4.
+    per_tensor: float | None
+
+
+def _bytes_of_small(value: npt.ArrayLike) -> Array:
+    """The same array; one of a six-bit type, which HLO does not have, as its codes."""
+    array = np.asarray(value)
+    return array.view(np.uint8) if array.dtype.name.startswith("float6_") else array
+
+
+def scales(
+    elements: npt.ArrayLike, scales: npt.ArrayLike, like: npt.ArrayLike | None = None, per_tensor: float | None = None
+) -> ScaleRules:
+    """The rule that made ``scales``, where ``like`` is the array that was quantised; without it, the rules that bytes exclude.
+
+    >>> import numpy as np
+    >>> x = np.linspace(1, 9, 64, dtype=np.float32).reshape(2, 32)
+    >>> made = quantize(x, "mxfp8/CEIL")
+    >>> scales(made.elements, made.scales, like=x).rules
+    ['CEIL', 'RCEIL']
+    """
+    encoded = encode({"elements": _bytes_of_small(elements), "scales": scales})
+    input_ = None if like is None else encode({"input": like})[0]
+    found, text = _ulpgate.scales(encoded[0], encoded[1], per_tensor, input_)
+    data = json.loads(found)
+    names = ("agrees", "rules", "sub_rules", "libraries", "faults")
+    return ScaleRules(**{name: data[name] for name in names}, data=data, text=text)
+
+
+def quantize(x: npt.ArrayLike, rule: str, axis: int = -1, block: int | None = None) -> Quantized:
+    """An array of f32, bf16 or f16, quantised in blocks along an axis by a rule such as ``mxfp8/RCEIL/a``, ``mxfp4/EVEN/quark``,
+    ``nvfp4/NVFP4/torchao`` or ``int8/AMAX-127.5``; a rule that is not known raises an error that lists them.
+    """
+    value = np.asarray(x)
+    element, elements, made, per_tensor = _ulpgate.quantize(
+        encode({"input": value})[0], rule, axis % max(value.ndim, 1), block
+    )
+    codes = decode(*elements)
+    if element in ("e3m2", "e2m3"):
+        import ml_dtypes
+
+        six_bits = getattr(ml_dtypes, "float6_e3m2fn" if element == "e3m2" else "float6_e2m3fn", None)
+        codes = codes if six_bits is None else codes.view(six_bits)
+    return Quantized(codes, decode(*made), per_tensor)

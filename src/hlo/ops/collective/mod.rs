@@ -1,0 +1,174 @@
+//! Exchange between devices: each collective as operations between the values of the devices in a group.
+
+mod collective_algorithm;
+pub mod device_number;
+pub mod manual;
+mod memory_tiles;
+mod per_member;
+mod ragged_exchange;
+mod replica_groups;
+
+use crate::hlo::builder::{Emitter, Value};
+use crate::hlo::error::LowerError;
+use crate::hlo::opcode::{Collective, CollectiveDone};
+use crate::ir::Fusion;
+
+use per_member::{arrays, beside, in_groups, join, nothing_taken, slice};
+use replica_groups::pairs;
+
+type Result<T> = std::result::Result<T, LowerError>;
+
+/// Lowers a collective.
+///
+/// A reduction adds in the order of the plan that a compiled TPU file has of it (`collective_algorithm`). Without one it adds in
+/// the group's order, one device after the other, each step in the region's type: XLA:CPU does so (FACTS 6.1), and for a TPU's
+/// program before compilation it is a modelling choice.
+pub fn lower(e: &mut Emitter, collective: Collective, operands: &[Value]) -> Result<Value> {
+    match collective {
+        Collective::AllReduce | Collective::AllReduceStart => each_operand(e, operands, all_reduce),
+        Collective::AllGather => each_operand(e, operands, all_gather),
+        Collective::ReduceScatter => each_operand(e, operands, reduce_scatter),
+        Collective::CollectiveBroadcast => each_operand(e, operands, broadcast),
+        Collective::CollectivePermute => permute(e, operands),
+        Collective::AllGatherStart => Ok(begun(operands, each_operand(e, operands, all_gather)?)),
+        Collective::CollectivePermuteStart => Ok(begun(operands, permute(e, operands)?)),
+        Collective::AllToAll => match operands {
+            [operand] => all_to_all(e, operand),
+            _ => all_to_all_of_parts(e, operands),
+        },
+        Collective::RaggedAllToAll => ragged_exchange::lower(e, operands),
+    }
+}
+
+/// The end of a collective: the result that its beginning has.
+pub fn done(e: &Emitter, end: CollectiveDone, operands: &[Value]) -> Result<Value> {
+    match end {
+        CollectiveDone::AllReduceDone => operands.first().cloned().ok_or_else(|| e.fail("the operand is missing")),
+        CollectiveDone::AllGatherDone | CollectiveDone::CollectivePermuteDone => match operands {
+            [Value::Tuple(parts)] if parts.len() >= 2 => Ok(parts[1].clone()),
+            _ => Err(e.fail("the operand is no beginning of a collective")),
+        },
+    }
+}
+
+/// The tuple of operands, results and contexts that a collective begins with.
+fn begun(operands: &[Value], result: Value) -> Value {
+    let operand = Value::of_parts(operands.to_vec());
+    Value::Tuple(vec![operand, result, Value::Nothing, Value::Nothing])
+}
+
+/// The values that each device gets of one operand, which has this number among all.
+type OfOne = fn(&mut Emitter, &Value, usize) -> Result<Vec<Value>>;
+
+/// A collective over several operands is one over each.
+fn each_operand(e: &mut Emitter, operands: &[Value], collective: OfOne) -> Result<Value> {
+    if operands.is_empty() {
+        return Err(e.fail("the operand is missing"));
+    }
+    let mut results = Vec::with_capacity(operands.len());
+    for (number, operand) in operands.iter().enumerate() {
+        results.push(Value::of_devices(collective(e, operand, number)?));
+    }
+    Ok(Value::of_parts(results))
+}
+
+/// The devices' values of a group, reduced by the region: by the file's plan, or in the group's order.
+fn reduced(e: &mut Emitter, operand: &Value, number: usize, group: &[usize]) -> Result<Value> {
+    if let Some(planned) = collective_algorithm::sum(e, operand, number, group)? {
+        return Ok(planned);
+    }
+    let mut members = group.iter().map(|device| operand.on(*device));
+    let mut sum = members.next().ok_or_else(|| e.refuse("replica_groups", "a group is empty"))?;
+    let region = e.attributes().callee("to_apply")?;
+    let shape = e.shape(arrays(e, &sum)?[0]).clone();
+    e.lowering.fusions += 1;
+    let exchange = Fusion::Exchange { number: e.lowering.fusions, carries: shape.element_type(), is_planned: false };
+    for member in members {
+        sum = e.inline_within(region, &[sum, member], Some(shape.dims().to_vec()), Some(exchange))?;
+    }
+    Ok(sum)
+}
+
+fn all_reduce(e: &mut Emitter, operand: &Value, number: usize) -> Result<Vec<Value>> {
+    in_groups(e, operand, |e, group| Ok(vec![reduced(e, operand, number, group)?; group.len()]))
+}
+
+/// The part with this number, of as many equal ones along a dim.
+fn part(e: &mut Emitter, value: &Value, dim: usize, number: usize, parts: usize) -> Result<Value> {
+    beside(e, std::slice::from_ref(value), &mut |e, own| {
+        let dims = e.shape(own[0]).dims().to_vec();
+        let Some(size) = dims.get(dim).filter(|size| size.is_multiple_of(parts)).map(|size| size / parts) else {
+            return Err(
+                e.refuse("dimensions", format!("{} has no {parts} equal parts along dim {dim}", e.shape(own[0])))
+            );
+        };
+        slice(e, own[0], dim, [number * size, (number + 1) * size])
+    })
+}
+
+fn all_gather(e: &mut Emitter, operand: &Value, _: usize) -> Result<Vec<Value>> {
+    let dim = e.attributes().one_number("dimensions")?;
+    in_groups(e, operand, |e, group| {
+        let members: Vec<Value> = group.iter().map(|device| operand.on(*device)).collect();
+        Ok(vec![join(e, &members, dim)?; group.len()])
+    })
+}
+
+fn reduce_scatter(e: &mut Emitter, operand: &Value, number: usize) -> Result<Vec<Value>> {
+    let dim = e.attributes().one_number("dimensions")?;
+    in_groups(e, operand, |e, group| {
+        let whole = reduced(e, operand, number, group)?;
+        (0..group.len()).map(|member| part(e, &whole, dim, member, group.len())).collect()
+    })
+}
+
+/// The value of the first device of each group.
+fn broadcast(e: &mut Emitter, operand: &Value, _: usize) -> Result<Vec<Value>> {
+    in_groups(e, operand, |_, group| {
+        Ok(vec![group.first().map_or(Value::Nothing, |first| operand.on(*first)); group.len()])
+    })
+}
+
+/// The value of the source device; zeros if no device sends one.
+fn permute(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
+    let [operand] = operands else { return Err(e.unknown("a collective-permute of one operand is supported")) };
+    let pairs = pairs(e)?;
+    let mut each = Vec::new();
+    for device in 0..e.lowering.devices.count() {
+        each.push(match pairs.iter().find(|pair| pair[1] == device) {
+            Some([source, _]) => operand.on(*source),
+            None => nothing_taken(e, &operand.on(device))?,
+        });
+    }
+    Ok(Value::of_devices(each))
+}
+
+/// Member `i` gets the `i`-th part of what each member has along a dim, joined along it.
+fn all_to_all(e: &mut Emitter, operand: &Value) -> Result<Value> {
+    let dim = e.attributes().one_number("dimensions")?;
+    let each = in_groups(e, operand, |e, group| {
+        let mut each = Vec::with_capacity(group.len());
+        for number in 0..group.len() {
+            let mut parts = Vec::with_capacity(group.len());
+            for device in group {
+                parts.push(part(e, &operand.on(*device), dim, number, group.len())?);
+            }
+            each.push(join(e, &parts, dim)?);
+        }
+        Ok(each)
+    })?;
+    Ok(Value::of_devices(each))
+}
+
+/// Of as many operands as a group has members, member `i` gets the `i`-th of each member, as a tuple.
+fn all_to_all_of_parts(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
+    let first = operands.first().ok_or_else(|| e.fail("the operand is missing"))?;
+    let each = in_groups(e, first, |e, group| {
+        if group.len() != operands.len() {
+            return Err(e.fail(format!("{} operands for a group of {}", operands.len(), group.len())));
+        }
+        let of_member = |number: usize| Value::Tuple(group.iter().map(|device| operands[number].on(*device)).collect());
+        Ok((0..group.len()).map(of_member).collect())
+    })?;
+    Ok(Value::of_devices(each))
+}

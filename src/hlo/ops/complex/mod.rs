@@ -1,0 +1,265 @@
+//! Complex numbers: their real and their imaginary parts, as arrays of their own.
+
+mod complex_function;
+mod complex_row;
+mod exponential;
+mod root;
+mod special;
+mod trigonometric;
+mod truth;
+
+use std::sync::Arc;
+
+use crate::hlo::ast::Literal;
+use crate::hlo::builder::{Emitter, Value};
+use crate::hlo::error::LowerError;
+use crate::hlo::opcode::{ComplexPart, Elementwise, Indexed, Movement, Opcode, Product, Reduction, Reinterpretation};
+use crate::ir::{Binary, Compare, Instruction, LibraryFunction, Op, Unary, ValueId};
+
+use super::constant;
+use complex_function::{self as function, Parts};
+
+type Result<T> = std::result::Result<T, LowerError>;
+
+/// The functions of one number that are known beside those of `complex_function`.
+const KNOWN: [Unary; 10] = [
+    Unary::Cosine,
+    Unary::ExponentialMinusOne,
+    Unary::LogPlusOne,
+    Unary::Logistic,
+    Unary::Rsqrt,
+    Unary::Sign,
+    Unary::Sine,
+    Unary::Sqrt,
+    Unary::Tan,
+    Unary::Tanh,
+];
+
+/// Whether an operation takes complex numbers or makes them.
+pub fn takes(e: &Emitter, operands: &[Value]) -> bool {
+    let makes = match &e.instruction.opcode {
+        Opcode::ComplexPart(_) => true,
+        Opcode::Elementwise(Elementwise::Convert) => e.instruction.shape.is_complex(),
+        _ => false,
+    };
+    makes || operands.iter().any(|operand| matches!(operand, Value::Complex(_)))
+}
+
+/// A constant of complex numbers: its parts, of each element's text `(1, -2)`, or `1`; `None` for one of other numbers.
+pub fn constant(e: &mut Emitter, literal: &Literal) -> Result<Option<Value>> {
+    if !e.instruction.shape.is_complex() {
+        return Ok(None);
+    }
+    let mut parts = [0; 2];
+    for (side, part) in parts.iter_mut().enumerate() {
+        *part = constant::lower(&mut e.of_one_part(), &part_of(literal, side))?;
+    }
+    Ok(Some(Value::Complex(parts)))
+}
+
+/// The literal of one part.
+fn part_of(literal: &Literal, side: usize) -> Literal {
+    match literal {
+        Literal::Scalar(text) => {
+            let pair =
+                text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).and_then(|text| text.split_once(", "));
+            let (real, imaginary) = pair.unwrap_or((text, "0"));
+            Literal::Scalar(if side == 0 { real } else { imaginary }.to_string())
+        }
+        Literal::List(list) => Literal::List(list.iter().map(|literal| part_of(literal, side)).collect()),
+        other => other.clone(),
+    }
+}
+
+/// Lowers an operation on complex numbers.
+pub fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
+    match &e.instruction.opcode {
+        Opcode::Binary(binary) => of_two(e, *binary, operands),
+        Opcode::ComplexPart(part) => part_or_whole(e, *part, operands),
+        Opcode::Elementwise(Elementwise::Compare) => match operands[..] {
+            [Value::Complex(x), Value::Complex(y)] => compare(e, x, y),
+            _ => Err(unsupported(e)),
+        },
+        Opcode::Elementwise(Elementwise::Convert) => match operands {
+            [operand] => convert(e, operand),
+            _ => Err(unsupported(e)),
+        },
+        Opcode::Product(Product::Dot) => match operands[..] {
+            [Value::Complex(x), Value::Complex(y)] => dot(e, x, y),
+            _ => Err(unsupported(e)),
+        },
+        Opcode::Unary(unary) => of_one(e, *unary, operands),
+        // What moves elements, and what is linear in each part.
+        Opcode::Elementwise(Elementwise::Select)
+        | Opcode::Indexed(Indexed::DynamicSlice | Indexed::DynamicUpdateSlice | Indexed::Gather)
+        | Opcode::Movement(
+            Movement::Broadcast
+            | Movement::Concatenate
+            | Movement::Pad
+            | Movement::Reshape
+            | Movement::Reverse
+            | Movement::Slice
+            | Movement::Transpose,
+        )
+        | Opcode::Reduction(Reduction::Reduce | Reduction::ReduceWindow)
+        | Opcode::Reinterpretation(Reinterpretation::Bitcast) => by_parts(e, operands),
+        Opcode::Asynchronous(_)
+        | Opcode::Collective(_)
+        | Opcode::CollectiveDone(_)
+        | Opcode::Control(_)
+        | Opcode::Decomposition(_)
+        | Opcode::DeviceNumber(_)
+        | Opcode::Elementwise(Elementwise::Clamp | Elementwise::ReducePrecision)
+        | Opcode::Identity(_)
+        | Opcode::Indexed(Indexed::Scatter)
+        | Opcode::Movement(Movement::GetDimensionSize | Movement::Iota | Movement::SetDimensionSize)
+        | Opcode::Other(_)
+        | Opcode::Outside(_)
+        | Opcode::Product(Product::Convolution | Product::RaggedDot)
+        | Opcode::Ranking(_)
+        | Opcode::Reduction(Reduction::SelectAndScatter)
+        | Opcode::Reinterpretation(Reinterpretation::BitcastConvert)
+        | Opcode::Single(_)
+        | Opcode::Token(_)
+        | Opcode::Tuples(_) => Err(unsupported(e)),
+    }
+}
+
+/// The error of an operation that is not lowered for complex numbers.
+fn unsupported(e: &Emitter) -> LowerError {
+    e.unknown(format!(
+        "{} of these operands is not supported for complex numbers; beside arithmetic and moves there are {}, power, {}",
+        e.instruction.opcode,
+        function::KNOWN,
+        KNOWN.map(Unary::name).join(", ")
+    ))
+}
+
+/// A complex number of its parts, or a part of one.
+fn part_or_whole(e: &Emitter, part: ComplexPart, operands: &[Value]) -> Result<Value> {
+    match (part, operands) {
+        (ComplexPart::Complex, [Value::Array(re), Value::Array(im)]) => Ok(Value::Complex([*re, *im])),
+        (ComplexPart::Imag, [Value::Complex([_, im])]) => Ok(Value::Array(*im)),
+        (ComplexPart::Real, [Value::Complex([re, _]) | Value::Array(re)]) => Ok(Value::Array(*re)),
+        (ComplexPart::Complex | ComplexPart::Imag | ComplexPart::Real, _) => Err(unsupported(e)),
+    }
+}
+
+/// A function of one complex number.
+fn of_one(e: &mut Emitter, unary: Unary, operands: &[Value]) -> Result<Value> {
+    let z = match operands {
+        [Value::Complex(z)] => *z,
+        _ if unary == Unary::Negate => return by_parts(e, operands),
+        _ => return Err(unsupported(e)),
+    };
+    Ok(Value::Complex(match unary {
+        Unary::Abs => return Ok(Value::Array(function::abs(e, z)?)),
+        Unary::Negate => return by_parts(e, operands),
+        Unary::Cosine => trigonometric::cosine(e, z)?,
+        Unary::Exponential => function::exponential(e, z)?,
+        Unary::ExponentialMinusOne => exponential::exponential_minus_one(e, z)?,
+        Unary::Log => function::log(e, z)?,
+        Unary::LogPlusOne => exponential::log_plus_one(e, z)?,
+        Unary::Logistic => exponential::logistic(e, z)?,
+        Unary::Rsqrt => root::rsqrt(e, z)?,
+        Unary::Sign => root::sign(e, z)?,
+        Unary::Sine => trigonometric::sine(e, z)?,
+        Unary::Sqrt => root::sqrt(e, z)?,
+        Unary::Tan => trigonometric::tan(e, z)?,
+        Unary::Tanh => trigonometric::tanh(e, z)?,
+        Unary::Cbrt
+        | Unary::Ceil
+        | Unary::CountLeadingZeros
+        | Unary::Erf
+        | Unary::Floor
+        | Unary::IsFinite
+        | Unary::Not
+        | Unary::PopulationCount
+        | Unary::RoundNearestAfz
+        | Unary::RoundNearestEven => return Err(unsupported(e)),
+    }))
+}
+
+/// A function of two complex numbers.
+fn of_two(e: &mut Emitter, binary: Binary, operands: &[Value]) -> Result<Value> {
+    match (binary, operands) {
+        (Binary::Add | Binary::Subtract, _) => by_parts(e, operands),
+        (Binary::Multiply, [Value::Complex(x), Value::Complex(y)]) => product(e, *x, *y),
+        (Binary::Divide, [Value::Complex(x), Value::Complex(y)]) => Ok(Value::Complex(function::divide(e, *x, *y)?)),
+        (Binary::Power, [Value::Complex(x), Value::Complex(y)]) => Ok(Value::Complex(exponential::power(e, *x, *y)?)),
+        _ => Err(unsupported(e)),
+    }
+}
+
+/// `(a + bi) (c + di) = (ac - bd) + (bc + ad) i`, in the order of XLA's emitters: the left product may go unrounded.
+fn product(e: &mut Emitter, [a, b]: Parts, [c, d]: Parts) -> Result<Value> {
+    let mut binary = |binary: Binary, x: ValueId, y: ValueId| e.emit(Op::Binary(binary), vec![x, y], None);
+    let [ac, bd] = [binary(Binary::Multiply, a, c)?, binary(Binary::Multiply, b, d)?];
+    let re = binary(Binary::Subtract, ac, bd)?;
+    let [bc, ad] = [binary(Binary::Multiply, b, c)?, binary(Binary::Multiply, a, d)?];
+    let im = binary(Binary::Add, bc, ad)?;
+    for part in [re, im] {
+        e.body.instructions[part].library = Some(Arc::new(LibraryFunction::ComplexProduct));
+    }
+    Ok(Value::Complex([re, im]))
+}
+
+/// The real and the imaginary part, each by the operation over arrays.
+fn by_parts(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
+    let mut parts = [0; 2];
+    for (side, part) in parts.iter_mut().enumerate() {
+        let of_part = |operand: &Value| match operand {
+            Value::Complex(both) => Value::Array(both[side]),
+            other => other.clone(),
+        };
+        let operands: Vec<Value> = operands.iter().map(of_part).collect();
+        match e.of_one_part().over_arrays(&operands)? {
+            Value::Array(id) => {
+                if let Instruction { op: Op::Reduce { .. }, library, .. } = &mut e.body.instructions[id] {
+                    *library = Some(Arc::new(LibraryFunction::ComplexSum));
+                }
+                *part = id;
+            }
+            _ => return Err(e.unknown("several complex arrays at once are not supported")),
+        }
+    }
+    Ok(Value::Complex(parts))
+}
+
+/// A dot of complex numbers: of one row in a loop, else four dots of parts.
+fn dot(e: &mut Emitter, x: Parts, y: Parts) -> Result<Value> {
+    if let Some(parts) = complex_row::product(e, x, y)? {
+        return Ok(Value::Complex(parts));
+    }
+    let mut product = |x: ValueId, y: ValueId| match e.of_one_part().over_arrays(&[Value::Array(x), Value::Array(y)])? {
+        Value::Array(id) => {
+            if let Instruction { op: Op::Dot { .. }, library, .. } = &mut e.body.instructions[id] {
+                *library = Some(Arc::new(LibraryFunction::ComplexDot));
+            }
+            Ok(id)
+        }
+        _ => Err(e.fail("a dot gives one array")),
+    };
+    let [ac, bd] = [product(x[0], y[0])?, product(x[1], y[1])?];
+    let [ad, bc] = [product(x[0], y[1])?, product(x[1], y[0])?];
+    let re = e.emit(Op::Binary(Binary::Subtract), vec![ac, bd], None)?;
+    let im = e.emit(Op::Binary(Binary::Add), vec![ad, bc], None)?;
+    Ok(Value::Complex([re, im]))
+}
+
+fn compare(e: &mut Emitter, x: Parts, y: Parts) -> Result<Value> {
+    let direction = e.attributes().word("direction").and_then(Compare::from_name);
+    let direction = direction.ok_or_else(|| e.refuse("direction", "unknown direction"))?;
+    Ok(Value::Array(function::equal(e, direction, x, y)?))
+}
+
+/// The parts in another type, or a real number as a complex one.
+fn convert(e: &mut Emitter, operand: &Value) -> Result<Value> {
+    let dtype = e.of_one_part().claimed_shape()?.element_type();
+    let parts = match operand {
+        Value::Complex(parts) => parts.to_vec(),
+        Value::Array(real) => vec![*real],
+        _ => return Err(e.fail("an array is needed")),
+    };
+    Ok(Value::Complex(function::convert(e, &parts, dtype)?))
+}

@@ -1,0 +1,177 @@
+//! Lowering of each `custom-call`, by its target.
+
+mod call_config;
+mod ragged_kernel;
+mod wide;
+
+use crate::analysis::comparator;
+use crate::hlo::builder::{Emitter, Value};
+use crate::hlo::error::LowerError;
+use crate::ir::{ApproxTopK, Op, PartialReduce, Shape, ValueId};
+
+use super::{asynchronous, factorization};
+use call_config::config;
+
+type Result<T> = std::result::Result<T, LowerError>;
+
+/// Targets that mark a value for the compiler or the hardware: the same value comes out (FACTS 9).
+const MARKS: &[&str] = &[
+    "AssumeGatherIndicesInBound",
+    "GatherScatterIndicesBitpacked",
+    "LayoutConstraint",
+    "MoveToDevice",
+    "MoveToHost",
+    "SPMDFullToShardShape",
+    "SPMDShardToFullShape",
+    "Sharding",
+    "annotate_device_placement",
+    "xla.sdy.FuncResultSharding",
+];
+
+/// The other targets that are known.
+const KNOWN: &[&str] = &[
+    "AllocateBuffer",
+    "ApproxTopK",
+    "Cholesky",
+    "CompactWyHelper",
+    "ConcatBitcast",
+    "InvertDiagBlocksLowerTriangular",
+    "InvertDiagBlocksUpperTriangular",
+    "LuDecomposition",
+    "LuDecompositionBlock",
+    "PartialReduce",
+    "PrepareAsyncCallDone",
+    "PrepareAsyncCallStart",
+    "ProductOfElementaryHouseholderReflectors",
+    "Qr",
+    "QrDecompositionBlock",
+    "TopK",
+    "X64Combine",
+    "X64SplitHigh",
+    "X64SplitLow",
+    "blas_*trsm",
+    "lapack_*geqrf",
+    "lapack_*getrf",
+    "lapack_*gtsv",
+    "lapack_*orgqr",
+    "lapack_*ormqr",
+    "lapack_*potrf",
+];
+
+/// The value of the target, if it is known.
+pub fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
+    let target = e.attributes().word("custom_call_target").unwrap_or_default();
+    match target {
+        "ConcatBitcast" => asynchronous::join(e, operands),
+        // Memory for a call that runs beside other work (FACTS 9).
+        "PrepareAsyncCallStart" | "PrepareAsyncCallDone" => Ok(Value::Nothing),
+        _ if MARKS.contains(&target) => match operands {
+            [operand] => e.each_array(operand, &mut |e, id| marked(e, target, id)),
+            _ => Err(e.fail(format!("{target} takes one operand"))),
+        },
+        "tpu_custom_call" => match ragged_kernel::lower(e, operands)? {
+            Some(value) => Ok(value),
+            None => e.over_arrays(operands),
+        },
+        _ => match factorization::of_target(e, target, operands)? {
+            Some(value) => Ok(value),
+            None => e.over_arrays(operands),
+        },
+    }
+}
+
+/// A marked array.
+fn marked(e: &mut Emitter, target: &str, id: ValueId) -> Result<ValueId> {
+    let copy = e.emit(Op::Copy, vec![id], None)?;
+    let claimed = e.instruction.shape.arrays() == 1;
+    if claimed && !e.instruction.shape.is_complex() && e.claimed_shape()?.dims() != e.shape(id).dims() {
+        let why = format!("{target} cuts an array for several devices: give the program that the compiler cut");
+        return Err(e.unknown_at("custom_call_target", why));
+    }
+    Ok(copy)
+}
+
+/// The operation over arrays of the target, if it is known.
+#[expect(clippy::too_many_lines, reason = "one arm for each target")]
+pub fn over_arrays(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    let target = e.attributes().word("custom_call_target").unwrap_or_default();
+    match target {
+        "X64Combine" => wide::combine(e, &operands, &claimed),
+        "X64SplitLow" | "X64SplitHigh" => wide::split(e, &operands, target == "X64SplitHigh"),
+        // Modelling choice: memory that the program is to fill holds zeros before.
+        "AllocateBuffer" => {
+            let Shape::Array { dtype, dims } = &claimed else {
+                return Err(e.fail("AllocateBuffer gives one array of numbers"));
+            };
+            e.zeros(*dtype, dims)
+        }
+        "TopK" => {
+            let Shape::Tuple(parts) = &claimed else { return Err(e.fail("TopK gives values and indices")) };
+            let k = parts.first().and_then(|p| p.dims().last().copied()).unwrap_or_default();
+            largest(e)?;
+            e.emit(Op::TopK { k, largest: true }, operands, Some(claimed))
+        }
+        "PartialReduce" => {
+            largest(e)?;
+            let op = match e.attributes().find("backend_config") {
+                Some(_) => {
+                    let config = config(e)?;
+                    PartialReduce {
+                        log2_reduction: config.number("log2_reduction")? as u32,
+                        reduction_dim: config.number("reduction_dim")?,
+                        top_k: config.number("top_k")?,
+                        recall_target: config.float("recall_target")?,
+                    }
+                }
+                // As JAX before 0.9 writes it: the shapes tell how many elements fall into a bin.
+                None => {
+                    let values = operands.first().map(|values| e.shape(*values).dims()).unwrap_or_default();
+                    let given = if let Shape::Tuple(parts) = &claimed { parts.first() } else { None };
+                    let (Some(n), Some(bins)) = (values.last(), given.and_then(|part| part.dims().last())) else {
+                        return Err(e.fail("PartialReduce gives values and indices of the bins of an array"));
+                    };
+                    let reduction_dim = values.len() - 1;
+                    let log2_reduction = n.div_ceil((*bins).max(1)).next_power_of_two().ilog2();
+                    PartialReduce { log2_reduction, reduction_dim, top_k: 0, recall_target: 0.0 }
+                }
+            };
+            e.emit(Op::PartialReduce(op), operands, Some(claimed))
+        }
+        "ApproxTopK" => {
+            largest(e)?;
+            let config = config(e)?;
+            let whole = config.value("reduction_input_size_override").and_then(serde_json::Value::as_i64);
+            let op = ApproxTopK {
+                k: config.number("top_k")?,
+                reduction_dim: config.number("reduction_dim")?,
+                recall_target: config.float("recall_target")?,
+                aggregate_to_topk: config
+                    .value("aggregate_to_topk")
+                    .and_then(serde_json::Value::as_bool)
+                    .unwrap_or(true),
+                reduction_input_size_override: whole.and_then(|n| usize::try_from(n).ok()),
+            };
+            e.emit(Op::ApproxTopK(op), operands, Some(claimed))
+        }
+        other => {
+            let known: Vec<&str> = KNOWN.iter().chain(MARKS).copied().collect();
+            let why = format!("custom call `{other}` is not supported; supported are {}", known.join(", "));
+            Err(e.unknown_at("custom_call_target", why))
+        }
+    }
+}
+
+/// Refuses a custom call whose comparator does not take the largest values.
+fn largest(e: &mut Emitter) -> Result<()> {
+    if e.attributes().find("called_computations").is_none() {
+        return Ok(());
+    }
+    let region = e.region("called_computations")?;
+    match comparator(e.computation(region)) {
+        Some(c) if c.descending && c.key == 0 => Ok(()),
+        _ => {
+            let why = "only a comparator that takes the largest values first is supported";
+            Err(e.unknown_at("called_computations", why))
+        }
+    }
+}

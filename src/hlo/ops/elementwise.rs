@@ -1,0 +1,55 @@
+//! Functions of elements.
+
+use crate::hlo::builder::Emitter;
+use crate::hlo::error::LowerError;
+use crate::hlo::opcode::Elementwise;
+use crate::ir::{Binary, Compare, CompareOrder, Op, Shape, ValueId};
+use crate::tensor::DType;
+
+type Result<T> = std::result::Result<T, LowerError>;
+
+/// A function of two operands, in the widest of their float types.
+pub fn of_two(e: &mut Emitter, binary: Binary, mut operands: Vec<ValueId>) -> Result<ValueId> {
+    e.widest(&mut operands)?;
+    let of_predicates = operands.iter().all(|o| e.shape(*o).dtype() == Some(DType::Pred));
+    // Sums and products of predicates, as the TPU compiler puts padded parts together (XLA's evaluator).
+    let binary = match binary {
+        Binary::Add if of_predicates => Binary::Or,
+        Binary::Multiply if of_predicates => Binary::And,
+        _ => binary,
+    };
+    e.emit(Op::Binary(binary), operands, None)
+}
+
+/// Another function of elements.
+pub fn lower(e: &mut Emitter, function: Elementwise, mut operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    let attributes = e.attributes();
+    match function {
+        Elementwise::Clamp => {
+            e.widest(&mut operands)?;
+            e.emit(Op::Clamp, operands, None)
+        }
+        Elementwise::Compare => {
+            let direction = attributes.word("direction").unwrap_or_default();
+            let direction = Compare::from_name(direction)
+                .ok_or_else(|| e.refuse("direction", format!("unknown direction `{direction}`")))?;
+            let order = match attributes.word("type") {
+                Some("TOTALORDER") => CompareOrder::Total,
+                _ => CompareOrder::Partial,
+            };
+            e.emit(Op::Compare { direction, order }, operands, Some(claimed))
+        }
+        Elementwise::Convert => e.emit(Op::Convert, operands, Some(claimed)),
+        Elementwise::ReducePrecision => {
+            let bits = |name| attributes.number(name).map(|n| n as u32);
+            let op =
+                Op::ReducePrecision { exponent_bits: bits("exponent_bits")?, mantissa_bits: bits("mantissa_bits")? };
+            e.emit(op, operands, Some(claimed))
+        }
+        Elementwise::Select if operands.len() == 3 => {
+            e.widest(&mut operands[1..])?;
+            e.emit(Op::Select, operands, None)
+        }
+        Elementwise::Select => e.emit(Op::Select, operands, Some(claimed)),
+    }
+}

@@ -1,0 +1,57 @@
+//! Elements taken from, or put at, places that are computed.
+
+use std::cmp::Ordering;
+
+use crate::hlo::builder::Emitter;
+use crate::hlo::error::LowerError;
+use crate::hlo::opcode::Indexed;
+use crate::ir::{GatherDims, Op, ScatterDims, Shape, ValueId};
+
+use super::mixed_types::{in_type_of, over_region};
+
+type Result<T> = std::result::Result<T, LowerError>;
+
+/// Elements taken from, or put at, places that are computed.
+pub fn lower(e: &mut Emitter, indexed: Indexed, mut operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    let attributes = e.attributes();
+    let op = match indexed {
+        Indexed::DynamicSlice => Op::DynamicSlice { sizes: attributes.numbers("dynamic_slice_sizes")? },
+        Indexed::DynamicUpdateSlice => {
+            e.widest(&mut operands)?;
+            Op::DynamicUpdateSlice
+        }
+        Indexed::Gather => Op::Gather(GatherDims {
+            offset_dims: attributes.numbers("offset_dims")?,
+            collapsed_slice_dims: attributes.numbers("collapsed_slice_dims")?,
+            start_index_map: attributes.numbers("start_index_map")?,
+            operand_batching_dims: attributes.numbers("operand_batching_dims")?,
+            start_indices_batching_dims: attributes.numbers("start_indices_batching_dims")?,
+            index_vector_dim: attributes.number("index_vector_dim")?,
+            slice_sizes: attributes.numbers("slice_sizes")?,
+        }),
+        Indexed::Scatter => return scatter(e, operands),
+    };
+    let claimed = in_type_of(e, &operands, claimed);
+    e.emit(op, operands, Some(claimed))
+}
+
+/// N arrays, the indices, N updates, combined by a region.
+fn scatter(e: &mut Emitter, operands: Vec<ValueId>) -> Result<ValueId> {
+    let attributes = e.attributes();
+    let dims = ScatterDims {
+        update_window_dims: attributes.numbers("update_window_dims")?,
+        inserted_window_dims: attributes.numbers("inserted_window_dims")?,
+        scatter_dims_to_operand_dims: attributes.numbers("scatter_dims_to_operand_dims")?,
+        input_batching_dims: attributes.numbers("input_batching_dims")?,
+        scatter_indices_batching_dims: attributes.numbers("scatter_indices_batching_dims")?,
+        index_vector_dim: attributes.number("index_vector_dim")?,
+    };
+    // The region takes no index.
+    let count = operands.len() / 2;
+    let parameter = |operand: usize| match operand.cmp(&count) {
+        Ordering::Less => Some(operand),
+        Ordering::Equal => None,
+        Ordering::Greater => Some(operand - 1),
+    };
+    over_region(e, operands, "to_apply", parameter, |to_apply| Op::Scatter { dims, to_apply })
+}

@@ -1,0 +1,310 @@
+//! Judgement of a result of floats.
+
+use crate::machine::PRECISIONS;
+use crate::num::Format;
+use crate::oracle::{Enclosed, TruthTensor};
+use crate::tensor::{DType, Tensor};
+
+use super::faults::{self, Evidence, Pattern};
+use super::figures::figures;
+use super::members::Member;
+use super::{Ground, JudgedResult, Nearest, OutsideElements, Verdict};
+
+/// Differences of orders that a result may be from the nearest mode: members are some orders of many.
+const ORDERS: f64 = 4.0;
+
+/// Factor by which a result's error may exceed that of the least accurate permitted mode.
+const RATIO: f64 = 2.0;
+
+/// Factor by which one element may exceed what orders of sums change at most in any element.
+const STANDS_OUT: f64 = 6.0;
+
+/// The same, over the root mean square of what orders change.
+const STANDS_OUT_OF_RMS: f64 = 30.0;
+
+/// Share of elements of narrow types that may round another way in an honest order without any member's doing so.
+const FLIPS: f64 = 0.002;
+
+/// The comparison of one result with the members.
+pub(super) struct Compared<'a> {
+    /// The recorded numbers.
+    pub observed: &'a [f64],
+    /// The scale of an honest difference at each element.
+    pub scale: &'a [f64],
+    /// The result's dims.
+    pub dims: &'a [usize],
+}
+
+impl Compared<'_> {
+    /// Root mean square of the scaled difference of two results; non-finite elements are left out.
+    pub fn distance(&self, a: &[f64], b: &[f64]) -> f64 {
+        let (mut squares, mut count) = (0.0, 0usize);
+        for ((x, y), scale) in a.iter().zip(b).zip(self.scale) {
+            let z = (x - y) / scale;
+            if z.is_finite() {
+                squares += z * z;
+                count += 1;
+            }
+        }
+        if count == 0 { 0.0 } else { (squares / count as f64).sqrt() }
+    }
+
+    fn largest(&self, a: &[f64], b: &[f64]) -> f64 {
+        let each = a.iter().zip(b).zip(self.scale).map(|((x, y), scale)| ((x - y) / scale).abs());
+        each.filter(|z| z.is_finite()).fold(0.0, f64::max)
+    }
+}
+
+/// The members of one precision for one result.
+struct Class<'a> {
+    precision: usize,
+    is_permitted: bool,
+    members: Vec<(&'a Member, Vec<f64>)>,
+    /// Root mean square and largest of what orders change.
+    spread: [f64; 2],
+}
+
+pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedResult {
+    let program = ground.program;
+    let shape = program.entry().instructions[program.outputs()[output]].shape.clone();
+    let observed = tensor.data().to_f64s();
+    let format = tensor.dtype().format().unwrap_or(&crate::num::F64);
+    let truth = match ground.truth.as_ref().map(|truth| &truth[output]) {
+        Some(TruthTensor::Float(truth)) => Some(truth.rounded.as_slice()),
+        _ => None,
+    };
+    let enclosed = match ground.enclosed.as_ref().map(|enclosed| &enclosed[output]) {
+        Some(Enclosed::Floats(floats)) => Some(floats.as_slice()),
+        _ => None,
+    };
+    let mut judged = JudgedResult {
+        name: program.output_names[output].clone(),
+        recorded_as: String::new(),
+        shape: shape.to_string(),
+        verdict: Verdict::Unknown,
+        because: Vec::new(),
+        modes: Vec::new(),
+        nearest: None,
+        error: truth.and_then(|truth| figures(tensor, truth)),
+        ratio: None,
+        outside: OutsideElements::default(),
+        tokens: None,
+        pattern: Vec::new(),
+    };
+    // Elements outside of the enclosure.
+    let is_open = |at: usize| enclosed.is_none_or(|all| all[at].is_unknown());
+    let is_outside = |at: usize| {
+        enclosed.is_some_and(|all| {
+            let (x, value) = (all[at], observed[at]);
+            !x.is_unknown() && if x.is_nan() { !value.is_nan() } else { !(x.lo <= value && value <= x.hi) }
+        })
+    };
+    let mut bad: Vec<usize> = (0..observed.len()).filter(|at| is_outside(*at)).collect();
+    judged.outside.elements = bad.len();
+    judged.outside.unknown = (0..observed.len()).filter(|at| is_open(*at)).count();
+    // Equal bits.
+    let equal = |member: &&Member| member.results[output].data() == tensor.data();
+    let same: Vec<&Member> = ground.members.each.iter().filter(equal).collect();
+    judged.modes = same.iter().flat_map(|member| member.modes.iter().cloned()).collect();
+    let classes = classes(ground, output, &observed, truth, enclosed, format);
+    let (classes, scale) = classes;
+    let compared = Compared { observed: &observed, scale: &scale, dims: shape.dims() };
+    let Some((class, at, distance)) = nearest(&classes, &compared) else {
+        judged.because.push("no mode evaluates the program".to_string());
+        return judged;
+    };
+    let (member, values) = &class.members[at];
+    let spread = class.spread[0];
+    judged.nearest = Some(Nearest {
+        mode: member.modes.first().cloned().unwrap_or_default(),
+        relative_rms: relative(&observed, values),
+        orders: if distance == 0.0 { 0.0 } else { distance / spread },
+    });
+    if let (Some(truth), Some(error)) = (truth, &judged.error) {
+        let own = figures(&member.results[output], truth).map_or(0.0, |figures| figures.relative_rms);
+        judged.ratio = (own > 0.0).then_some(error.relative_rms / own);
+    }
+    if let Some(member) = same.iter().find(|member| member.is_permitted) {
+        judged.verdict = Verdict::Bits;
+        judged.because.push(format!("the bits of {}", member.modes.first().map_or("", String::as_str)));
+        return judged;
+    }
+    // NaN and infinities stand where the nearest mode has them.
+    let mismatched = |at: &usize| {
+        let (x, y) = (observed[*at], values[*at]);
+        (x.is_finite() || y.is_finite()) && x.is_finite() != y.is_finite() || x.is_nan() != y.is_nan()
+    };
+    let strange: Vec<usize> = (0..observed.len()).filter(mismatched).collect();
+    let found = weigh(ground, output, &classes, class, at, distance, &compared, truth, format, &mut bad, strange);
+    let (is_outside, because, pattern) = found;
+    judged.because = because;
+    judged.pattern = pattern;
+    judged.outside.first = bad.iter().copied().take(8).collect();
+    judged.verdict = match is_outside {
+        Some(true) => Verdict::Outside,
+        Some(false) => Verdict::Conforming,
+        None => Verdict::Unknown,
+    };
+    judged
+}
+
+/// Whether a result is outside, `None` if nothing is known; the reasons; and the faults that explain it.
+#[allow(clippy::too_many_arguments)]
+fn weigh(
+    ground: &Ground,
+    output: usize,
+    classes: &[Class],
+    class: &Class,
+    at: usize,
+    distance: f64,
+    compared: &Compared,
+    truth: Option<&[f64]>,
+    format: &'static Format,
+    bad: &mut Vec<usize>,
+    strange: Vec<usize>,
+) -> (Option<bool>, Vec<String>, Vec<Pattern>) {
+    let (member, values) = &class.members[at];
+    let (observed, spread) = (compared.observed, class.spread);
+    let name = PRECISIONS[class.precision].name;
+    let mut because = Vec::new();
+    let is_consistent = distance <= ORDERS * spread[0];
+    // Elements that stand out where the rest is an order of sums.
+    let limit = (STANDS_OUT * spread[1]).max(STANDS_OUT_OF_RMS * spread[0]);
+    let scaled = |at: usize| ((observed[at] - values[at]) / compared.scale[at]).abs();
+    let ulps = |at: usize| (observed[at] - values[at]).abs() / format.ulp(values[at]);
+    let far = |at: &usize| scaled(*at) > limit && ulps(*at) > 1.5;
+    let near = (0..observed.len()).filter(|at| scaled(*at) <= ORDERS * spread[0]).count();
+    let standing: Vec<usize> = (0..observed.len()).filter(far).collect();
+    let is_mixed = !standing.is_empty() && near * 2 > observed.len();
+    let mut evidence = Evidence { ground, output, member, values, compared, standing: &standing };
+    if !bad.is_empty() {
+        because.push(format!("{} of {} elements are outside of what is permitted", bad.len(), observed.len()));
+    }
+    if !strange.is_empty() {
+        because.push(format!("{} elements are not finite where the mode's are, or the reverse", strange.len()));
+        bad.extend(strange);
+        bad.sort_unstable();
+        bad.dedup();
+    }
+    if is_mixed {
+        because.push(format!(
+            "{} of {} elements are as {name} gives them but for the order of sums, and {} are not",
+            near,
+            observed.len(),
+            standing.len()
+        ));
+        bad.extend(&standing);
+        bad.sort_unstable();
+        bad.dedup();
+    }
+    if is_consistent && !class.is_permitted {
+        because.push(format!("they are as {name} gives them, which the named mode does not permit"));
+        return (Some(true), because, Vec::new());
+    }
+    if bad.is_empty() && is_consistent {
+        let factor = faults::factor(&evidence);
+        if let Some(factor) = factor {
+            because.push("a factor explains the difference from the nearest mode".to_string());
+            return (Some(true), because, vec![factor]);
+        }
+        because.push(format!("they differ from {name} as orders of sums do"));
+        return (Some(false), because, Vec::new());
+    }
+    if bad.is_empty() {
+        // Between the modes: what errs no more than a permitted one, without a fault that explains it.
+        let Some(truth) = truth else {
+            because.push("they are no order of sums of a mode, and the truth is not known".to_string());
+            return (None, because, Vec::new());
+        };
+        let own = compared.distance(observed, truth);
+        let permitted = classes.iter().filter(|class| class.is_permitted).flat_map(|class| &class.members);
+        let worst = permitted.map(|(_, values)| compared.distance(values, truth)).fold(0.0, f64::max);
+        if own <= RATIO * worst {
+            let pattern = faults::explain(&mut evidence, true);
+            if !pattern.is_empty() {
+                because.push("a fault explains the difference from the nearest mode".to_string());
+                return (Some(true), because, pattern);
+            }
+            because.push(match own <= distance {
+                true => format!("they are more accurate than {name}"),
+                false => format!("they err no more than a permitted mode: {:.2} of the least accurate", own / worst),
+            });
+            return (Some(false), because, Vec::new());
+        }
+        because.push(format!("they err {:.1} times as much as the least accurate permitted mode", own / worst));
+    }
+    let pattern = faults::explain(&mut evidence, false);
+    (Some(true), because, pattern)
+}
+
+/// Root mean square of the difference over that of `values`.
+fn relative(observed: &[f64], values: &[f64]) -> f64 {
+    let finite = observed.iter().zip(values).filter(|(x, y)| x.is_finite() && y.is_finite());
+    let (difference, size) = finite.fold((0.0, 0.0), |(d, s), (x, y)| (d + (x - y) * (x - y), s + y * y));
+    if difference == 0.0 { 0.0 } else { (difference / size).sqrt() }
+}
+
+/// The nearest member: its class, its place there, and the distance.
+fn nearest<'a, 'b>(classes: &'b [Class<'a>], compared: &Compared) -> Option<(&'b Class<'a>, usize, f64)> {
+    let each = classes.iter().flat_map(|class| {
+        let of = move |at: usize| (class, at, compared.distance(compared.observed, &class.members[at].1));
+        (0..class.members.len()).map(of)
+    });
+    each.min_by(|a, b| a.2.total_cmp(&b.2))
+}
+
+/// Members by precision, and the scale of differences at each element.
+fn classes<'a>(
+    ground: &'a Ground,
+    output: usize,
+    observed: &[f64],
+    truth: Option<&[f64]>,
+    enclosed: Option<&[crate::oracle::interval::Interval]>,
+    format: &'static Format,
+) -> (Vec<Class<'a>>, Vec<f64>) {
+    let mut classes: Vec<Class> = Vec::new();
+    for member in &ground.members.each {
+        let values = member.results[output].data().to_f64s();
+        match classes.iter_mut().find(|class| class.precision == member.precision) {
+            Some(class) => class.members.push((member, values)),
+            None => classes.push(Class {
+                precision: member.precision,
+                is_permitted: member.is_permitted,
+                members: vec![(member, values)],
+                spread: [0.0; 2],
+            }),
+        }
+    }
+    let middle: Vec<f64> = match (truth, classes.last()) {
+        (Some(truth), _) => truth.to_vec(),
+        (None, Some(class)) => class.members[0].1.clone(),
+        (None, None) => observed.to_vec(),
+    };
+    let finite: Vec<f64> = middle.iter().copied().filter(|value| value.is_finite()).collect();
+    let rms = (finite.iter().map(|value| value * value).sum::<f64>() / finite.len().max(1) as f64).sqrt();
+    let ulp = |at: usize| format.ulp(if middle[at].is_finite() { middle[at] } else { rms });
+    let scale: Vec<f64> = (0..observed.len())
+        .map(|at| {
+            let width = enclosed.map(|all| (all[at].hi - all[at].lo) / 2.0).filter(|width| width.is_finite());
+            let of_value = || if middle[at].is_finite() { 0.5 * (middle[at].abs() + rms) } else { rms };
+            let width = width.unwrap_or_else(|| of_value() * 2.0_f64.powi(-20)).max(ulp(at) / 2.0);
+            if width > 0.0 { width } else { f64::MIN_POSITIVE }
+        })
+        .collect();
+    let compared = Compared { observed, scale: &scale, dims: &[] };
+    let is_narrow = !matches!(
+        ground.program.entry().instructions[ground.program.outputs()[output]].shape.dtype(),
+        Some(DType::F32 | DType::F64)
+    );
+    let count = observed.len().max(1) as f64;
+    let flips = (FLIPS * count).max(2.0) / count;
+    let steps = (0..observed.len()).map(|at| (ulp(at) / scale[at]).powi(2)).sum::<f64>() / count;
+    let floor = if is_narrow { (steps * flips / (ORDERS * ORDERS)).sqrt() } else { steps.sqrt() };
+    for class in &mut classes {
+        let first = &class.members[0].1;
+        let spread = class.members.iter().map(|(_, values)| compared.distance(values, first)).fold(floor, f64::max);
+        let largest = class.members.iter().map(|(_, values)| compared.largest(values, first)).fold(floor, f64::max);
+        class.spread = [spread, largest];
+    }
+    (classes, scale)
+}

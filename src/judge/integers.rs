@@ -1,0 +1,220 @@
+//! Judgement of tokens and other integers.
+
+use serde::Serialize;
+
+use crate::oracle::{Enclosed, TruthTensor};
+use crate::tensor::Tensor;
+
+use super::marked::Ranked;
+use super::{Ground, JudgeError, JudgedResult, OutsideElements, Recording, Verdict};
+
+/// A token, or another integer, that differs from the declared one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Token {
+    /// Its flat position.
+    pub element: usize,
+    /// The recorded token.
+    pub recorded: i64,
+    /// The token of the nearest mode.
+    pub declared: i64,
+    /// Lead of the true best score over the true score of the recorded token, in ulps of the scores' type; `None` where it is
+    /// not known.
+    pub margin_ulp: Option<f64>,
+    /// Whether something permitted gives the recorded token; `None` where that is not known.
+    pub is_explained: Option<bool>,
+    /// The explanation.
+    pub because: String,
+}
+
+/// Tokens that are listed at most.
+const TOLD: usize = 64;
+
+pub(super) fn judge(
+    ground: &Ground,
+    output: usize,
+    tensor: &Tensor,
+    recording: &Recording,
+) -> Result<JudgedResult, JudgeError> {
+    let program = ground.program;
+    let shape = program.entry().instructions[program.outputs()[output]].shape.to_string();
+    let name = program.output_names[output].clone();
+    let equal = |member: &&super::members::Member| member.results[output].data() == tensor.data();
+    let same: Vec<_> = ground.members.each.iter().filter(equal).collect();
+    let modes = same.iter().flat_map(|member| member.modes.iter().cloned()).collect();
+    let mut judged = JudgedResult {
+        recorded_as: String::new(),
+        shape,
+        verdict: Verdict::Unknown,
+        because: Vec::new(),
+        modes,
+        nearest: None,
+        error: None,
+        ratio: None,
+        outside: OutsideElements::default(),
+        tokens: Some(Vec::new()),
+        pattern: Vec::new(),
+        name,
+    };
+    let contradicted = match &ground.settings.scores {
+        Some(scores) if ground.settings.tokens.as_ref().is_none_or(|name| *name == judged.name) => {
+            against_scores(recording, scores, tensor)?
+        }
+        _ => Vec::new(),
+    };
+    if let Some((element, ulps)) = contradicted.first() {
+        judged.because.push(format!(
+            "{} tokens are not the largest of their own scores; element {element} is behind by {ulps} ulp",
+            contradicted.len()
+        ));
+        judged.outside.first = contradicted.iter().map(|(at, _)| *at).take(8).collect();
+        judged.outside.elements = contradicted.len();
+        judged.verdict = Verdict::Outside;
+    }
+    if let Some(member) = same.iter().find(|member| member.is_permitted) {
+        if contradicted.is_empty() {
+            judged.verdict = Verdict::Bits;
+            judged.because.push(format!("the tokens of {}", member.modes.first().map_or("", String::as_str)));
+        }
+        return Ok(judged);
+    }
+    let differences = |member: &&super::members::Member| {
+        (0..tensor.len()).filter(|at| member.results[output].data().get_i64(*at) != tensor.data().get_i64(*at)).count()
+    };
+    let permitted = ground.members.each.iter().filter(|member| member.is_permitted);
+    let Some(nearest) = permitted.min_by_key(differences) else {
+        judged.because.push("no permitted mode evaluates the program".to_string());
+        return Ok(judged);
+    };
+    let declared = &nearest.results[output];
+    let mut tokens = Vec::new();
+    let (mut outside, mut unknown) = (Vec::new(), Vec::new());
+    for element in (0..tensor.len()).filter(|at| declared.data().get_i64(*at) != tensor.data().get_i64(*at)) {
+        let token = token(ground, output, element, tensor.data().get_i64(element), declared.data().get_i64(element));
+        match token.is_explained {
+            Some(true) => {}
+            Some(false) => outside.push(element),
+            None => unknown.push(element),
+        }
+        if tokens.len() < TOLD || token.is_explained != Some(true) && tokens.len() < 2 * TOLD {
+            tokens.push(token);
+        }
+    }
+    judged.because.push(format!(
+        "{} of {} differ from {}: {} are explained, {} are not, {} are open",
+        differences(&nearest),
+        tensor.len(),
+        nearest.modes.first().map_or("", String::as_str),
+        differences(&nearest) - outside.len() - unknown.len(),
+        outside.len(),
+        unknown.len()
+    ));
+    judged.tokens = Some(tokens);
+    if judged.verdict != Verdict::Outside {
+        judged.verdict = match (outside.is_empty(), unknown.is_empty()) {
+            (false, _) => Verdict::Outside,
+            (true, false) => Verdict::Unknown,
+            (true, true) => Verdict::Conforming,
+        };
+        judged.outside.first = outside.iter().copied().take(8).collect();
+        judged.outside.elements = outside.len();
+    }
+    judged.outside.unknown = unknown.len();
+    Ok(judged)
+}
+
+/// One token, with its margin and whether anything permitted explains it.
+fn token(ground: &Ground, output: usize, element: usize, recorded: i64, declared: i64) -> Token {
+    let known = match ground.enclosed.as_ref().map(|enclosed| &enclosed[output]) {
+        Some(Enclosed::Integers(integers)) => integers[element],
+        _ => None,
+    };
+    let mode = |member: &&super::members::Member| {
+        member.is_permitted && member.results[output].data().get_i64(element) == recorded
+    };
+    let ranked = ground.scores[output].as_ref();
+    let (margin_ulp, may_be) = match ranked {
+        Some(ranked) => by_scores(ground, ranked, element, recorded),
+        None => (None, None),
+    };
+    let (is_explained, because) = if let Some(member) = ground.members.each.iter().find(mode) {
+        (Some(true), format!("{} gives it", member.modes.first().map_or("", String::as_str)))
+    } else if known.is_some_and(|known| known != recorded) {
+        (Some(false), "nothing permitted changes the declared one".to_string())
+    } else {
+        match may_be {
+            Some(true) => (Some(true), "its score may be the largest under what is permitted".to_string()),
+            Some(false) => (Some(false), "its score is never among the largest, whatever is permitted".to_string()),
+            None => (None, "nothing is known of what is permitted".to_string()),
+        }
+    };
+    Token { element, recorded, declared, margin_ulp, is_explained, because }
+}
+
+/// The margin of a token in the true scores, and whether the enclosed scores permit it.
+fn by_scores(ground: &Ground, ranked: &Ranked, element: usize, recorded: i64) -> (Option<f64>, Option<bool>) {
+    let row = element / ranked.places * ranked.width;
+    let Some(token) = usize::try_from(recorded).ok().filter(|token| *token < ranked.width) else {
+        return (None, Some(false));
+    };
+    let margin = match ground.truth.as_ref().map(|truth| &truth[ranked.output]) {
+        Some(TruthTensor::Float(truth)) => {
+            let line = &truth.rounded[row..row + ranked.width];
+            let best = line.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let program = ground.program;
+            let dtype = ground.scores_dtype(ranked, program);
+            let ulp = dtype.map_or(1.0, |format| format.ulp(best));
+            Some((best - line[token]) / ulp).filter(|margin| margin.is_finite())
+        }
+        _ => None,
+    };
+    let may_be = match ground.enclosed.as_ref().map(|enclosed| &enclosed[ranked.output]) {
+        Some(Enclosed::Floats(floats)) => {
+            let line = &floats[row..row + ranked.width];
+            let ahead = line.iter().filter(|other| other.lo > line[token].hi).count();
+            let is_open = line[token].is_unknown() || line.iter().any(|other| other.is_unknown());
+            if ahead > element % ranked.places {
+                Some(false)
+            } else if is_open {
+                None
+            } else {
+                Some(true)
+            }
+        }
+        _ => None,
+    };
+    (margin, may_be)
+}
+
+/// Tokens that are not the largest of the recorded scores of their row: their positions, and ulps that they are behind.
+fn against_scores(recording: &Recording, name: &str, tokens: &Tensor) -> Result<Vec<(usize, f64)>, JudgeError> {
+    if !recording.names().any(|other| other == name) {
+        let names: Vec<&str> = recording.names().collect();
+        return Err(JudgeError::Setting(format!(
+            "--scores: no array is called `{name}`; there are {}",
+            names.join(", ")
+        )));
+    }
+    let scores = recording.array(name, None)?;
+    let width = scores.dims().last().copied().unwrap_or(1).max(1);
+    let format = scores.dtype().format();
+    let (Some(format), true) = (format, scores.len() / width == tokens.len()) else {
+        return Err(JudgeError::Setting(format!(
+            "--scores: {name} is {}{:?}, which is no row of scores for each of {} tokens",
+            scores.dtype(),
+            scores.dims(),
+            tokens.len()
+        )));
+    };
+    let mut behind = Vec::new();
+    for element in 0..tokens.len() {
+        let line: Vec<f64> = (element * width..(element + 1) * width).map(|at| scores.data().get_f64(at)).collect();
+        let best = line.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let token = usize::try_from(tokens.data().get_i64(element)).ok().and_then(|token| line.get(token));
+        match token {
+            Some(score) if *score == best || score.is_nan() => {}
+            Some(score) => behind.push((element, (best - score) / format.ulp(best))),
+            None => behind.push((element, f64::INFINITY)),
+        }
+    }
+    Ok(behind)
+}

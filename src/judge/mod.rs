@@ -1,0 +1,296 @@
+//! Results from elsewhere, judged: a chip's, another framework's, a kernel's of one's own.
+//!
+//! Each result of a [`Recording`] gets one [`Verdict`]. It is *bits* where a mode of the machine gives the same bits, *conforming*
+//! where what a compiler may do explains it, *outside* where nothing does, and *unknown* where neither is proven. Three things
+//! decide:
+//!
+//! - the modes (`members`): every chip and precision, in several orders of sums. An honest result is as near to one of them as
+//!   they are to each other;
+//! - the truth and the enclosure of all that is permitted ([`crate::explore::enclose`]);
+//! - the faults that people make (`faults`): a stretch of K that is missing or doubled, a factor, a row of another place. One that
+//!   explains the difference is named.
+//!
+//! It is a module of this crate and no crate of its own because it stands on both worlds at once: modes come from the machine,
+//! errors and permitted results from the oracle. Neither helps the other here; both are compared with the recording.
+
+mod archive;
+mod arguments;
+mod faults;
+mod figures;
+mod floats;
+mod integers;
+mod marked;
+mod members;
+mod recording;
+
+use serde::Serialize;
+
+use crate::budget::TooLarge;
+use crate::explore::{ExploreError, Settings as Exploring, enclose, families_of_results};
+use crate::ir::Program;
+use crate::machine::{Chip, EvalError, Mode};
+use crate::oracle::{Demand, Enclosed, Oracle, Prepared, TruthTensor};
+use crate::tensor::Tensor;
+
+pub use arguments::{bind, parameter_names};
+pub use faults::Pattern;
+pub use figures::ErrorFigures;
+pub use integers::Token;
+pub use recording::{Recording, RecordingError};
+
+use members::Members;
+
+/// The answer for one result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// A permitted mode gives these bits.
+    Bits,
+    /// No mode gives them, but what is permitted explains them.
+    Conforming,
+    /// Nothing that is permitted explains them.
+    Outside,
+    /// Neither is proven.
+    Unknown,
+}
+
+impl Verdict {
+    /// Its name, as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Bits => "bits",
+            Verdict::Conforming => "conforming",
+            Verdict::Outside => "outside",
+            Verdict::Unknown => "unknown",
+        }
+    }
+}
+
+/// The mode whose result is nearest to a recorded one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Nearest {
+    /// The mode, `chip/precision/excess[+key=value...]`.
+    pub mode: String,
+    /// Root mean square of the difference, over that of the mode's result.
+    pub relative_rms: f64,
+    /// The difference beside what orders of sums change in that precision: up to about 4 is an order of sums.
+    pub orders: f64,
+}
+
+/// Elements that lie outside of the enclosure of all permitted results, or that stand out among the others.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct OutsideElements {
+    /// Elements outside of what is permitted.
+    pub elements: usize,
+    /// Elements of which nothing is known, so that none of them can lie outside.
+    pub unknown: usize,
+    /// Flat positions of the first of those that are outside or stand out, up to 8.
+    pub first: Vec<usize>,
+}
+
+/// The judgement of one result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JudgedResult {
+    /// The result's name in the program.
+    pub name: String,
+    /// Its name in the recording.
+    pub recorded_as: String,
+    /// Its type and dims.
+    pub shape: String,
+    /// The answer.
+    pub verdict: Verdict,
+    /// Reasons, a sentence each.
+    pub because: Vec<String>,
+    /// Modes that give the same bits: several where they are one arithmetic for this program.
+    pub modes: Vec<String>,
+    /// The nearest mode, of floats.
+    pub nearest: Option<Nearest>,
+    /// Distance from the truth; none of integers, or where the truth is not known.
+    pub error: Option<ErrorFigures>,
+    /// Root mean square of the error over that of the named mode's: about 1 is that mode, 0.005 a more accurate one, 9 a fault.
+    pub ratio: Option<f64>,
+    /// Elements outside of what is permitted.
+    pub outside: OutsideElements,
+    /// Tokens that differ from the declared ones; none of floats.
+    pub tokens: Option<Vec<Token>>,
+    /// Faults that explain what is outside.
+    pub pattern: Vec<Pattern>,
+}
+
+/// The judgement of a recording.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// One a recorded result, in the program's order.
+    pub results: Vec<JudgedResult>,
+    /// Parts of the work that were left out, and why.
+    pub notes: Vec<String>,
+}
+
+impl Judged {
+    /// The worst verdict: outside before unknown, unknown before conforming, conforming before bits.
+    pub fn verdict(&self) -> Verdict {
+        let rank = |verdict: &Verdict| {
+            [Verdict::Bits, Verdict::Conforming, Verdict::Unknown, Verdict::Outside]
+                .iter()
+                .position(|one| one == verdict)
+        };
+        self.results.iter().map(|result| result.verdict).max_by_key(rank).unwrap_or(Verdict::Unknown)
+    }
+}
+
+/// The claims that a recording is held to.
+#[derive(Clone, Default)]
+pub struct Settings {
+    /// The mode that the results are said to be of; without one every mode of the chips is permitted.
+    pub mode: Option<Mode>,
+    /// Chips whose modes are tried; all if there are none.
+    pub chips: Vec<&'static Chip>,
+    /// What the compiler made of the program, if that is known: run as it stands.
+    pub compiled: Option<Program>,
+    /// The result that holds tokens; every result of integers if there is none.
+    pub tokens: Option<String>,
+    /// The recorded array of scores that the tokens must be the largest of.
+    pub scores: Option<String>,
+}
+
+/// Why nothing could be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum JudgeError {
+    /// The recording does not fit the program.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// The machine does not support the program.
+    #[error(transparent)]
+    Machine(#[from] EvalError),
+    /// It does not fit in memory.
+    #[error(transparent)]
+    Memory(#[from] TooLarge),
+    /// A setting names a result that does not fit.
+    #[error("{0}")]
+    Setting(String),
+}
+
+/// The parts of a judgement that all results share.
+struct Ground<'a> {
+    program: &'a Program,
+    arguments: &'a [Tensor],
+    settings: &'a Settings,
+    members: Members,
+    /// By results of `marked`: the enclosure of what is permitted.
+    enclosed: Option<Vec<Enclosed>>,
+    /// By results of `marked`: the truth.
+    truth: Option<Vec<TruthTensor>>,
+    scores: Vec<Option<marked::Ranked>>,
+}
+
+impl Ground<'_> {
+    /// The format of scores.
+    fn scores_dtype(&self, ranked: &marked::Ranked, program: &Program) -> Option<&'static crate::num::Format> {
+        let (extended, _) = marked::with_scores(program);
+        let id = *extended.outputs().get(ranked.output)?;
+        extended.entry().instructions[id].shape.dtype()?.format()
+    }
+}
+
+/// Judges the results of `recording` that `program` gives for `arguments`.
+///
+/// # Errors
+/// If the recording has no result of the program, a result of another shape, or the program cannot be evaluated.
+pub fn judge(
+    program: &Program,
+    arguments: &[Tensor],
+    recording: &Recording,
+    settings: &Settings,
+) -> Result<Judged, JudgeError> {
+    let outputs = recording.resolve(program)?;
+    for (what, name) in [("--tokens", &settings.tokens)] {
+        let Some(name) = name else { continue };
+        let known = outputs.iter().any(|one| program.output_names[one.output] == *name || one.recorded_as == *name);
+        if !known {
+            let names: Vec<&str> = outputs.iter().map(|one| one.recorded_as.as_str()).collect();
+            return Err(JudgeError::Setting(format!(
+                "{what}: no recorded result is called `{name}`; there are {}",
+                names.join(", ")
+            )));
+        }
+    }
+    let mut notes = Vec::new();
+    let members = Members::new(program, arguments, settings, &mut notes)?;
+    let (extended, scores) = marked::with_scores(program);
+    let enclosed = permitted(&extended, arguments, settings, &mut notes);
+    let truth = truth(&extended, arguments, &mut notes);
+    let ground = Ground { program, arguments, settings, members, enclosed, truth, scores };
+    let mut results = Vec::new();
+    for one in &outputs {
+        let tensor = recording.read(program, one)?;
+        let is_float = tensor.dtype().is_float();
+        let mut judged = if is_float {
+            floats::judge(&ground, one.output, &tensor)
+        } else {
+            integers::judge(&ground, one.output, &tensor, recording)?
+        };
+        judged.recorded_as = one.recorded_as.clone();
+        if let (Some(name), true) = (&settings.tokens, is_float)
+            && (judged.name == *name || judged.recorded_as == *name)
+        {
+            return Err(JudgeError::Setting(format!("--tokens: {name} is {}, and tokens are integers", judged.shape)));
+        }
+        results.push(judged);
+    }
+    Ok(Judged { results, notes })
+}
+
+/// Operations of a truth or an enclosure that are taken on at most: some minutes.
+const MOST_WORK: u128 = 20_000_000_000;
+
+/// The enclosure of each result of what is permitted: by the mode's precision, or by every precision.
+fn permitted(
+    program: &Program,
+    arguments: &[Tensor],
+    settings: &Settings,
+    notes: &mut Vec<String>,
+) -> Option<Vec<Enclosed>> {
+    let work = members::work(program);
+    if work > MOST_WORK {
+        notes.push(format!(
+            "what is permitted was not enclosed: the program takes {work} operations, {MOST_WORK} at most are enclosed"
+        ));
+        return None;
+    }
+    let mode = match &settings.mode {
+        Some(mode) => mode.clone(),
+        None => members::widest(settings)?,
+    };
+    let exploring = Exploring { families: families_of_results().collect(), ..Exploring::new(mode) };
+    match enclose(program, arguments, &exploring) {
+        Ok((_, enclosed)) => Some(enclosed),
+        Err(
+            error @ (ExploreError::Outcome(_)
+            | ExploreError::Machine(_)
+            | ExploreError::Oracle(_)
+            | ExploreError::OutOfTime(_)),
+        ) => {
+            notes.push(format!("what is permitted was not enclosed: {error}"));
+            None
+        }
+    }
+}
+
+/// The truth of each result.
+fn truth(program: &Program, arguments: &[Tensor], notes: &mut Vec<String>) -> Option<Vec<TruthTensor>> {
+    let work = members::work(program);
+    if work > MOST_WORK {
+        notes.push(format!(
+            "the truth was not computed: the program takes {work} operations, {MOST_WORK} at most are taken"
+        ));
+        return None;
+    }
+    let demands = vec![Demand::Near; program.outputs().len()];
+    match Oracle::default().announced_truth(&Prepared::new(program), arguments, &demands, &mut |_| ()) {
+        Ok(truth) => Some(truth.outputs),
+        Err(error) => {
+            notes.push(format!("the truth was not computed: {error}"));
+            None
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Results that something else computed, in a file.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::file::safetensors::{self, FileError};
+use crate::file::{npy, read_whole};
+use crate::ir::{Program, Shape};
+use crate::name::hint;
+use crate::tensor::{DType, Data, Tensor};
+
+use super::archive::{self, Stored};
+
+/// Why a recording cannot be read, or does not fit a program.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// The file could not be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The file is of a kind that is not read.
+    #[error("{}: it is no .safetensors, .npz or .npy file", .0.display())]
+    Kind(PathBuf),
+    /// The archive breaks its format.
+    #[error("{}: {why}", file.display())]
+    Archive {
+        /// The file.
+        file: PathBuf,
+        /// The fault.
+        why: String,
+    },
+    /// An array that is asked for is not there.
+    #[error("{file}: {name} is missing, which must be {shape}; there is {has}")]
+    Missing {
+        /// The file, or `the arrays`.
+        file: String,
+        /// The name.
+        name: String,
+        /// Its type and dims.
+        shape: String,
+        /// The names that are there.
+        has: String,
+    },
+    /// A mapping names what is not there.
+    #[error("--map {0}: {1}")]
+    Map(String, String),
+    /// The file has nothing that the program gives.
+    #[error(
+        "{file}: none of its arrays ({has}) is a result of the program ({wanted}); name them with --map NAME=RESULT"
+    )]
+    Nothing {
+        /// The file, or `the arrays`.
+        file: String,
+        /// The names that are there.
+        has: String,
+        /// The results of the program.
+        wanted: String,
+    },
+    /// An array has other dims.
+    #[error("{file}: {name} is {found}, but the program has {shape}")]
+    Dims {
+        /// The file, or `the arrays`.
+        file: String,
+        /// The array.
+        name: String,
+        /// Its type and dims.
+        found: String,
+        /// The type and dims that are asked for.
+        shape: String,
+    },
+    /// An element has no place in the program's type.
+    #[error("{file}: {name} is {found}, and its element {at}, {value}, is no {dtype}: the program has {shape}")]
+    Value {
+        /// The file, or `the arrays`.
+        file: String,
+        /// The array.
+        name: String,
+        /// Its type and dims.
+        found: String,
+        /// The flat position.
+        at: usize,
+        /// The element.
+        value: f64,
+        /// The program's type.
+        dtype: DType,
+        /// The type and dims that are asked for.
+        shape: String,
+    },
+}
+
+/// The place of arrays.
+#[derive(Clone, Debug)]
+enum Source {
+    /// Arrays in memory.
+    Memory(Vec<(String, Tensor)>),
+    /// A file of the safetensors format: its names.
+    Safetensors(PathBuf, Vec<String>),
+    /// An archive of NumPy: its files.
+    Archive(PathBuf, Vec<Stored>),
+    /// One array, under the file's stem.
+    Array(PathBuf, String),
+}
+
+/// Arrays by name, read one at a time: no more than one of a file is in memory.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    source: Source,
+    /// Names of the recording with the results that they stand for.
+    mapping: Vec<(String, String)>,
+}
+
+/// A result of the program that a recording has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its position among the program's results.
+    pub output: usize,
+    /// Its name in the recording.
+    pub recorded_as: String,
+}
+
+impl Recording {
+    /// Arrays in memory.
+    pub fn of_arrays(arrays: Vec<(String, Tensor)>) -> Recording {
+        Recording { source: Source::Memory(arrays), mapping: Vec::new() }
+    }
+
+    /// The arrays of a `.safetensors`, `.npz` or `.npy` file. Only their names are read.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is of another kind.
+    pub fn open(path: &Path) -> Result<Recording, RecordingError> {
+        let path = path.to_path_buf();
+        let source = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("safetensors") => {
+                let names = safetensors::names(&path)?;
+                Source::Safetensors(path, names)
+            }
+            Some("npz") => {
+                let files = with_archive(&path, archive::directory)?;
+                Source::Archive(path, files)
+            }
+            Some("npy") => {
+                let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+                // Read at once, so that a file that is none is told of before anything is computed.
+                File::open(&path).map_err(|source| FileError::Unread { path: path.clone(), source })?;
+                Source::Array(path, stem)
+            }
+            _ => return Err(RecordingError::Kind(path)),
+        };
+        Ok(Recording { source, mapping: Vec::new() })
+    }
+
+    /// The same with names of the recording mapped to results of the program.
+    #[must_use]
+    pub fn map(mut self, mapping: Vec<(String, String)>) -> Recording {
+        self.mapping = mapping;
+        self
+    }
+
+    /// The names of its arrays, in the file's order; of a safetensors file sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let names: Vec<&str> = match &self.source {
+            Source::Memory(arrays) => arrays.iter().map(|(name, _)| name.as_str()).collect(),
+            Source::Safetensors(_, names) => names.iter().map(String::as_str).collect(),
+            Source::Archive(_, files) => files.iter().map(|file| file.name.as_str()).collect(),
+            Source::Array(_, name) => vec![name],
+        };
+        names.into_iter()
+    }
+
+    /// The name of the array at a position.
+    pub(super) fn position(&self, at: usize) -> Option<String> {
+        self.names().nth(at).map(str::to_string)
+    }
+
+    /// The file, for errors.
+    pub(super) fn file(&self) -> String {
+        match &self.source {
+            Source::Memory(_) => "the arrays".to_string(),
+            Source::Safetensors(path, _) | Source::Archive(path, _) | Source::Array(path, _) => {
+                path.display().to_string()
+            }
+        }
+    }
+
+    /// The results of the program that are recorded, in the program's order: mapped ones, then by name, then, if no name fits, by
+    /// position: `out0`, `output_1`, `arr_0`, or as many arrays as the program has results.
+    ///
+    /// # Errors
+    /// If a mapping names what is not there, or there is no result at all.
+    pub fn resolve(&self, program: &Program) -> Result<Vec<Found>, RecordingError> {
+        let wanted = &program.output_names;
+        let names: Vec<&str> = self.names().collect();
+        let mut found: Vec<Found> = Vec::new();
+        let offer = |found: &mut Vec<Found>, output: usize, name: &str| {
+            if !found.iter().any(|one| one.output == output || one.recorded_as == name) {
+                found.push(Found { output, recorded_as: name.to_string() });
+            }
+        };
+        for (name, result) in &self.mapping {
+            let fault = |why: String| RecordingError::Map(format!("{name}={result}"), why);
+            if !names.contains(&name.as_str()) {
+                let known = hint(name, names.iter().copied());
+                return Err(fault(format!("{} has no array `{name}`; {known}", self.file())));
+            }
+            let output = wanted.iter().position(|other| other == result).or_else(|| place_of(result, wanted.len()));
+            let output = output.ok_or_else(|| {
+                fault(format!(
+                    "the program has no result `{result}`; {}",
+                    hint(result, wanted.iter().map(String::as_str))
+                ))
+            })?;
+            offer(&mut found, output, name);
+        }
+        for (output, result) in wanted.iter().enumerate() {
+            if let Some(name) = names.iter().find(|name| *name == result) {
+                offer(&mut found, output, name);
+            }
+        }
+        for name in &names {
+            if let Some(output) = place_of(name, wanted.len()) {
+                offer(&mut found, output, name);
+            }
+        }
+        if found.is_empty() && names.len() == wanted.len() {
+            names.iter().enumerate().for_each(|(at, name)| offer(&mut found, at, name));
+        }
+        if found.is_empty() {
+            let (has, wanted) = (names.join(", "), wanted.join(", "));
+            return Err(RecordingError::Nothing { file: self.file(), has, wanted });
+        }
+        found.sort_by_key(|one| one.output);
+        Ok(found)
+    }
+
+    /// A result in the program's type.
+    ///
+    /// # Errors
+    /// If it has other dims, or a value that the program's type has not.
+    pub fn read(&self, program: &Program, found: &Found) -> Result<Tensor, RecordingError> {
+        let shape = &program.entry().instructions[program.outputs()[found.output]].shape;
+        take(self, &found.recorded_as, shape)
+    }
+
+    /// An array as it is recorded; raw bytes (`V1`, `V2`: NumPy's form of the types of ml_dtypes) are of the type `dtype`.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(super) fn array(&self, name: &str, dtype: Option<DType>) -> Result<Tensor, RecordingError> {
+        let missing = || RecordingError::Missing {
+            file: self.file(),
+            name: name.to_string(),
+            shape: "an array".to_string(),
+            has: self.names().collect::<Vec<_>>().join(", "),
+        };
+        match &self.source {
+            Source::Memory(arrays) => {
+                arrays.iter().find(|(other, _)| other == name).map(|(_, tensor)| tensor.clone()).ok_or_else(missing)
+            }
+            Source::Safetensors(path, _) => Ok(safetensors::read_one(path, name)?),
+            Source::Archive(path, files) => {
+                let stored = files.iter().find(|file| file.name == name).ok_or_else(missing)?;
+                let bytes = with_archive(path, |file| archive::read(file, stored))?;
+                Ok(npy::parse_as(path, &bytes, dtype)?)
+            }
+            Source::Array(path, _) => {
+                let bytes = read_whole(path).map_err(|source| FileError::Unread { path: path.clone(), source })?;
+                Ok(npy::parse_as(path, &bytes, dtype)?)
+            }
+        }
+    }
+}
+
+fn with_archive<T>(path: &Path, read: impl FnOnce(&mut File) -> Result<T, String>) -> Result<T, RecordingError> {
+    let mut file = File::open(path).map_err(|source| FileError::Unread { path: path.to_path_buf(), source })?;
+    read(&mut file).map_err(|why| RecordingError::Archive { file: path.to_path_buf(), why })
+}
+
+/// The position that a name says: `out0`, `output_0`, `arr_0`, `result0`, `0`.
+fn place_of(name: &str, results: usize) -> Option<usize> {
+    let number = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let word = name[..name.len() - number.len()].trim_end_matches(['_', '.', '-']);
+    let is_numbered = matches!(word, "" | "out" | "output" | "arr" | "result");
+    number.parse().ok().filter(|place| is_numbered && *place < results)
+}
+
+/// An array of a recording in the type and dims of `shape`: of another type it is taken where every value fits.
+///
+/// # Errors
+/// If it has other dims, or a value that the type has not.
+pub(super) fn take(given: &Recording, name: &str, shape: &Shape) -> Result<Tensor, RecordingError> {
+    let tensor = given.array(name, shape.dtype())?;
+    let found = Shape::array(tensor.dtype(), tensor.dims());
+    if found == *shape {
+        return Ok(tensor);
+    }
+    let dims = || RecordingError::Dims {
+        file: given.file(),
+        name: name.to_string(),
+        found: found.to_string(),
+        shape: shape.to_string(),
+    };
+    let dtype = shape.dtype().ok_or_else(dims)?;
+    let squeezed = |dims: &[usize]| dims.iter().copied().filter(|extent| *extent != 1).collect::<Vec<_>>();
+    if squeezed(tensor.dims()) != squeezed(shape.dims()) || tensor.dtype().is_float() != dtype.is_float() {
+        return Err(dims());
+    }
+    let data = if tensor.dtype() == dtype {
+        Some(tensor.data().clone())
+    } else if dtype.is_float() {
+        Data::from_f64s(dtype, &tensor.data().to_f64s())
+    } else if dtype == DType::Pred {
+        let values: Vec<bool> = (0..tensor.len()).map(|at| tensor.data().get_i64(at) != 0).collect();
+        Some(Data::Pred(values))
+    } else {
+        Data::from_i64s(dtype, &tensor.data().to_i64s())
+    };
+    let data = data.ok_or_else(dims)?;
+    let differs = |at: &usize| {
+        let (before, after) = (tensor.data().get_f64(*at), data.get_f64(*at));
+        before != after && !(before.is_nan() && after.is_nan())
+    };
+    match (0..tensor.len()).find(differs) {
+        Some(at) => Err(RecordingError::Value {
+            file: given.file(),
+            name: name.to_string(),
+            found: found.to_string(),
+            at,
+            value: tensor.data().get_f64(at),
+            dtype,
+            shape: shape.to_string(),
+        }),
+        None => Ok(Tensor::new(shape.dims(), data)),
+    }
+}

@@ -1,0 +1,32 @@
+//! Criteria by which results are accepted, with their power: a two-sided test of errors in standard deviations of honest ones.
+//!
+//! A proven bound holds for the worst roundings, and is some hundred times what honest results err by: faults hide beneath it. Here
+//! the *honest error* of a declared arithmetic ([`DotArithmetic`]) is foreseen from the exact partial sums of each output
+//! ([`Honest::of_dots`]), or taken from honest runs ([`Honest::of_errors`]). A [`Criterion`] compares observed errors with it, output by
+//! output and over all, at a stated rate of false alarms, and says how small a fault it tells apart ([`Detectable`]).
+//!
+//! The idea of a bound from the actual partial sums: I. C. F. Ipsen, H. Zhou, Probabilistic error analysis for inner products, SIAM
+//! J. Matrix Anal. Appl. 41(4), 2020. Nothing here is proven: roundings are taken for independent and uniform, which
+//! the ignored test `ten_thousand_honest_runs_a_mode` compares with the emulated machine's.
+
+mod addition_order;
+mod decide;
+mod detectable;
+mod dot_arithmetic;
+mod dots;
+mod honest;
+mod named_rule;
+mod partial_sum;
+mod statistics;
+
+pub use addition_order::AdditionOrder;
+pub use decide::{Criterion, CriterionError, Decision, Reason, Standing};
+pub use detectable::Detectable;
+pub use dot_arithmetic::{DotArithmetic, DotError};
+pub use dots::{Dots, DotsError};
+pub use honest::{Honest, Latitude};
+pub use named_rule::{DotResults, NamedRule};
+pub use statistics::{Observation, ProductError, Statistics, z_scores};
+
+#[cfg(test)]
+mod tests;

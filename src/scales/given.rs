@@ -1,0 +1,114 @@
+//! Tensors that a question about scales is put to.
+
+use crate::name::hint;
+use crate::tensor::{DType, Tensor};
+
+/// Elements and their scales, with all that is known of how they came about.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// The elements: codes of a type of their own, or bytes of one code or two.
+    pub elements: Tensor,
+    /// The scales: bytes of e8m0, codes of e4m3, or floats.
+    pub scales: Tensor,
+    /// The per-tensor scale of two-level formats.
+    pub per_tensor: Option<f32>,
+    /// The tensor that was quantised: f32, bf16 or f16.
+    pub input: Option<Tensor>,
+}
+
+/// Names of the tensors in a file, in the order of [`Given`]'s fields.
+pub const NAMES: [&str; 4] = ["elements", "scales", "per_tensor", "input"];
+
+/// Why a question cannot be judged: exit code 2.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScalesError {
+    /// The file has no tensor of a name that is needed.
+    #[error("there is no tensor `{name}`; {hint}: name it with --map {role}=NAME")]
+    Missing {
+        /// The name that was looked for.
+        name: String,
+        /// The part that it would play.
+        role: &'static str,
+        /// The nearest name, or all names.
+        hint: String,
+    },
+    /// A part of `--map` is no `ROLE=NAME`.
+    #[error("--map `{0}` is not of the form elements=NAME, scales=NAME, per_tensor=NAME or input=NAME")]
+    Map(String),
+    /// A tensor has a type that its part cannot have.
+    #[error("{role} is {dtype}; {needed}")]
+    DType {
+        /// The part.
+        role: &'static str,
+        /// The type found.
+        dtype: DType,
+        /// Types that it may have.
+        needed: &'static str,
+    },
+    /// The per-tensor scale is no single positive number.
+    #[error("per_tensor is {0}: one positive finite number is needed")]
+    PerTensor(String),
+    /// The tensors' dims do not belong together.
+    #[error(
+        "elements {elements:?} ({dtype}), scales {scales:?}{input} do not fit: the scales' dims are the number of blocks along each axis, e2m1 and int4 in bytes have half as many bytes along an axis as numbers"
+    )]
+    Dims {
+        /// Dims of the elements as stored.
+        elements: Vec<usize>,
+        /// Type of the elements as stored.
+        dtype: DType,
+        /// Dims of the scales.
+        scales: Vec<usize>,
+        /// Dims of the input in words, empty without one.
+        input: String,
+    },
+    /// No block says anything: all are zero, infinite or NaN.
+    #[error("no block has a number other than zero, infinities and NaN: nothing tells rules apart")]
+    NoBlocks,
+}
+
+/// The tensors of a file, by their names or those that `map` gives instead, `ROLE=NAME` each.
+///
+/// # Errors
+/// If elements or scales are missing, or the map is not understood.
+pub fn given(tensors: &[(String, Tensor)], map: &[String]) -> Result<Given, ScalesError> {
+    let mut names = NAMES.map(str::to_string);
+    let mut is_mapped = [false; NAMES.len()];
+    for entry in map.iter().flat_map(|entries| entries.split(',')) {
+        let parts = entry.split_once('=').map(|(role, name)| (role.trim(), name.trim()));
+        let (role, name) =
+            parts.filter(|(_, name)| !name.is_empty()).ok_or_else(|| ScalesError::Map(entry.to_string()))?;
+        let at = NAMES.iter().position(|known| *known == role).ok_or_else(|| ScalesError::Map(entry.to_string()))?;
+        (names[at], is_mapped[at]) = (name.to_string(), true);
+    }
+    let find = |name: &str| tensors.iter().find(|(known, _)| known == name).map(|(_, tensor)| tensor.clone());
+    let missing = |at: usize| ScalesError::Missing {
+        name: names[at].clone(),
+        role: NAMES[at],
+        hint: hint(&names[at], tensors.iter().map(|(name, _)| name.as_str())),
+    };
+    let optional = |at: usize| match find(&names[at]) {
+        None if is_mapped[at] => Err(missing(at)),
+        found => Ok(found),
+    };
+    let elements = find(&names[0]).ok_or_else(|| missing(0))?;
+    // google/qwix keeps scales as floats.
+    let scales = find(&names[1]).or_else(|| find("scales_float").filter(|_| !is_mapped[1]));
+    let scales = scales.ok_or_else(|| missing(1))?;
+    let per_tensor = optional(2)?.map(|tensor| one_number(&tensor)).transpose()?;
+    let input = optional(3)?;
+    if let Some(input) = &input
+        && !matches!(input.dtype(), DType::F32 | DType::BF16 | DType::F16)
+    {
+        return Err(ScalesError::DType { role: "input", dtype: input.dtype(), needed: "f32, bf16 or f16 is needed" });
+    }
+    Ok(Given { elements, scales, per_tensor, input })
+}
+
+fn one_number(tensor: &Tensor) -> Result<f32, ScalesError> {
+    if !tensor.dtype().is_float() || tensor.len() != 1 {
+        return Err(ScalesError::PerTensor(format!("{}{:?}", tensor.dtype(), tensor.dims())));
+    }
+    let value = tensor.data().get_f64(0) as f32;
+    if value > 0.0 && value.is_finite() { Ok(value) } else { Err(ScalesError::PerTensor(value.to_string())) }
+}

@@ -1,0 +1,350 @@
+//! The judgement: which reading, which class of rules, and what is wrong.
+
+use std::collections::BTreeSet;
+
+use crate::scaled::{Extreme, Quotient, Rounding, ScaleType, per_tensor_scale};
+
+use super::answer::{Answer, Class, Disagreement, ElementsAnswer, OtherElement, PerTensorAnswer};
+use super::candidate::{Candidate, Ranked, candidates, classes};
+use super::case::Case;
+use super::given::{Given, ScalesError};
+use super::reading::{self, Exchange};
+use super::rounded::{self, Block, STEPS, Types, Way, scale_beside};
+
+/// Elements of a block that readings are compared by.
+const FEW_ELEMENTS: usize = 64;
+
+/// Share of scales that the best rule gives and share of elements that follow, for comparing readings.
+fn score(case: &Case, given: &Given, values: &[f32]) -> f64 {
+    let blocks: Vec<(Block, Extreme)> = case
+        .sample()
+        .into_iter()
+        .map(|at| case.block(at))
+        .map(|block| {
+            let extreme = case.extreme(&block);
+            (block, extreme)
+        })
+        .filter(|(_, extreme)| extreme.is_ordinary())
+        .collect();
+    if blocks.is_empty() {
+        return 0.0;
+    }
+    let all = candidates(given, case, values);
+    let steps: &[i64] = if matches!(case.types.scales, ScaleType::Float(_)) { &[0] } else { &[0, 1, -1] };
+    let supports = |candidate: &Candidate, step: i64| {
+        let is_given =
+            |(block, extreme): &&(Block, Extreme)| candidate.permits(case, extreme, block.scale as i64 - step);
+        blocks.iter().filter(is_given).count()
+    };
+    let most = all.iter().flat_map(|one| steps.iter().map(move |step| (one, *step)));
+    let most = most.map(|(one, step)| supports(one, step)).max().unwrap_or(0);
+    let looked_at: usize = blocks.iter().map(|(block, _)| block.values.len().min(FEW_ELEMENTS)).sum();
+    let gs: BTreeSet<u32> = all.iter().map(|one| one.g.to_bits()).chain([1f32.to_bits()]).collect();
+    let follow = |g: f32, step: i64| -> usize {
+        let way = Way { quotient: Quotient::Exact, rounding: Rounding::NearestEven, g };
+        let of = |(block, _): &(Block, Extreme)| {
+            let scale = scale_beside(case.types.scales, block.scale, step);
+            scale.map_or(0, |scale| rounded::count(&case.types, &way, block, scale, FEW_ELEMENTS))
+        };
+        blocks.iter().map(of).sum()
+    };
+    let follows = gs.iter().flat_map(|g| steps.iter().map(move |step| (f32::from_bits(*g), *step)));
+    let follows = follows.map(|(g, step)| follow(g, step)).max().unwrap_or(0);
+    most as f64 / blocks.len() as f64 + follows as f64 / looked_at.max(1) as f64
+}
+
+/// The best way of the elements among sampled blocks, with the steps that all scales are off, and how many blocks follow each way.
+fn best_way(case: &Case, blocks: &[(Block, Extreme)], gs: &[f32]) -> (Way, i64, Vec<(Way, usize)>) {
+    let mut best: Option<(Way, i64, usize)> = None;
+    let mut tried = Vec::new();
+    let ordinary: Vec<&Block> =
+        blocks.iter().filter(|(_, extreme)| extreme.is_ordinary()).map(|(block, _)| block).collect();
+    for step in [0].into_iter().chain(STEPS) {
+        for g in gs {
+            for quotient in Quotient::of_scales(case.types.scales) {
+                for rounding in Rounding::ALL {
+                    if *quotient == Quotient::InTypeOfInput && *g != 1.0 {
+                        continue;
+                    }
+                    let way = Way { quotient: *quotient, rounding, g: *g };
+                    let follows = |block: &&&Block| {
+                        scale_beside(case.types.scales, block.scale, step)
+                            .is_some_and(|scale| rounded::all_follow(&case.types, &way, block, scale))
+                    };
+                    let count = ordinary.iter().filter(follows).count();
+                    if step == best.map_or(0, |(_, step, _)| step) {
+                        tried.push((way, step, count));
+                    }
+                    if best.is_none_or(|(_, _, most)| count > most) {
+                        if best.is_some_and(|(_, before, _)| before != step) {
+                            tried.push((way, step, count));
+                        }
+                        best = Some((way, step, count));
+                    }
+                }
+            }
+        }
+        // A scale that is off by steps leaves next to no block to its own.
+        if best.is_some_and(|(_, _, most)| most * 2 > ordinary.len()) {
+            break;
+        }
+    }
+    let fallback = Way { quotient: Quotient::Exact, rounding: Rounding::NearestEven, g: 1.0 };
+    let (way, step, most) = best.unwrap_or((fallback, 0, 0));
+    let step = if most * 2 > ordinary.len() { step } else { 0 };
+    let same = tried.into_iter().filter(|(_, of, count)| *of == step && *count == most);
+    (way, step, same.map(|(way, _, count)| (way, count)).collect())
+}
+
+/// Judges a file's tensors with the input.
+pub(super) fn with_input(given: &Given, values: &[f32], dtype: crate::tensor::DType) -> Result<Answer, ScalesError> {
+    let element_readings = reading::elements(given)?;
+    let mut readings = Vec::new();
+    for elements in &element_readings {
+        for scales in reading::scales(given, elements)? {
+            readings.push((elements, scales));
+        }
+    }
+    let mut best: Option<(f64, usize)> = None;
+    for (at, (elements, scales)) in readings.iter().enumerate() {
+        let types = Types { element: elements.element, scales: scales.scale_type, dtype };
+        let case = Case { elements, scales, types, values };
+        let is_turned = scales.exchange != Exchange::None || elements.exchange != Exchange::None;
+        let score = score(&case, given, values) - if is_turned { 0.05 } else { 0.0 };
+        if best.is_none_or(|(most, _)| score > most + 1e-9) {
+            best = Some((score, at));
+        }
+    }
+    let Some((elements, scales)) = best.and_then(|(_, at)| readings.get(at)) else {
+        let input = given.input.as_ref().map_or(String::new(), |input| format!(", input {:?}", input.dims()));
+        let (elements, scales) = (given.elements.dims().to_vec(), given.scales.dims().to_vec());
+        return Err(ScalesError::Dims { elements, dtype: given.elements.dtype(), scales, input });
+    };
+    let types = Types { element: elements.element, scales: scales.scale_type, dtype };
+    answer(&Case { elements, scales, types, values }, given, values)
+}
+
+fn answer(case: &Case, given: &Given, values: &[f32]) -> Result<Answer, ScalesError> {
+    let (elements, scales) = (case.elements, case.scales);
+    let sample: Vec<(usize, Block, Extreme)> = case
+        .sample()
+        .into_iter()
+        .map(|at| {
+            let block = case.block(at);
+            let extreme = case.extreme(&block);
+            (at, block, extreme)
+        })
+        .collect();
+    if !sample.iter().any(|(_, _, extreme)| extreme.is_ordinary()) {
+        return Err(ScalesError::NoBlocks);
+    }
+    let all = candidates(given, case, values);
+    let parts: Vec<(Block, Extreme)> = sample.iter().map(|(_, block, extreme)| (block.clone(), *extreme)).collect();
+    let mut gs: Vec<f32> = Vec::new();
+    for g in all.iter().map(|one| one.g).chain([1.0]) {
+        if !gs.contains(&g) {
+            gs.push(g);
+        }
+    }
+    let (way, element_step, ways) = best_way(case, &parts, &gs);
+    let mut faults = Vec::new();
+    faults.extend([scales.exchange, elements.exchange].into_iter().filter_map(|one| one.fault().map(str::to_string)));
+    let ranked = classes(case, &all, &parts, element_step);
+    let (ranked, offset) = match ranked.first() {
+        Some(first) if first.is_whole || element_step != 0 => (ranked, element_step),
+        _ => {
+            let others = [1, -1].map(|step| (classes(case, &all, &parts, step), step));
+            let whole = others.into_iter().find(|(other, _)| other.first().is_some_and(|first| first.is_whole));
+            whole.unwrap_or((ranked, 0))
+        }
+    };
+    if offset != 0 {
+        let (steps, side) = (offset.abs(), if offset > 0 { "low" } else { "high" });
+        faults.push(match element_step {
+            0 => format!("all scales are {steps} too {side}: a rule explains them without that"),
+            _ => format!("all scales are {steps} too {side}: the elements were rounded by others"),
+        });
+    }
+    let Some(top) = ranked.first() else {
+        return Err(ScalesError::NoBlocks);
+    };
+    let leader = &top.members[0];
+    if let Some(fault) = leader.fault() {
+        faults.push(fault.to_string());
+    }
+    let (disagree, first_disagreement) = disagreements(case, top, offset, &way);
+    if disagree > 0 {
+        let all = scales.codes.len();
+        faults.push(match disagree * 4 <= all {
+            true => format!("{disagree} of {all} blocks have another scale than {}'s", leader.rule.name),
+            false => format!("no rule explains the scales: the best one leaves {disagree} of {all} blocks"),
+        });
+    }
+    let mut element_answer = element_answer(case, &way, &ways, &all);
+    let others: usize = element_answer.by_another_scale.values().sum();
+    if others > 0 && element_step == 0 {
+        faults.push(format!("the elements of {others} blocks are kept from another scale than the stored one"));
+    }
+    if element_step != 0 {
+        let its = element_answer.by_their_scale;
+        if its > 0 {
+            faults.push(format!("the elements of {its} blocks follow the stored scale, those of the others do not"));
+        }
+    } else {
+        element_answer.rounded_by_rules.retain(|_| others > 0);
+    }
+    if element_answer.by_none > 0 {
+        faults.push(format!(
+            "the elements of {} blocks follow from no scale near the stored one",
+            element_answer.by_none
+        ));
+    }
+    let is_used = way.g == leader.g || leader.g == 1.0 && way.g == 1.0;
+    if !is_used && scales.scale_type == ScaleType::E4M3 {
+        faults.push(format!("elements were divided with a per-tensor scale of {}, scales with {}", way.g, leader.g));
+    }
+    let shape = scales.blocks.sides().to_vec();
+    let long: Vec<usize> = (0..shape.len()).filter(|at| shape[*at] > 1).collect();
+    let per_tensor = (scales.scale_type == ScaleType::E4M3).then(|| PerTensorAnswer {
+        given: given.per_tensor.map(f64::from),
+        expected: Some(f64::from(per_tensor_scale(values))),
+        status: leader.status.name(),
+    });
+    Ok(Answer {
+        agrees: faults.is_empty(),
+        format: super::format_name(elements.element, scales.scale_type),
+        element_type: elements.element.name,
+        scale_type: scales.scale_type.name(),
+        block: shape.iter().product(),
+        axis: match long[..] {
+            [] => shape.len().checked_sub(1),
+            [axis] => Some(axis),
+            _ => None,
+        },
+        block_shape: shape,
+        packing: elements.packing.name(),
+        blocks: scales.codes.len(),
+        judged: sample.len(),
+        rules: top.class().rules,
+        sub_rules: top.class().sub_rules,
+        libraries: top.class().libraries,
+        classes: ranked.iter().map(|one| one.class()).collect::<Vec<Class>>(),
+        excluded: Vec::new(),
+        scale_offset: -offset,
+        edges: top.edges,
+        per_tensor,
+        disagree,
+        first_disagreement,
+        elements: Some(element_answer),
+        faults,
+    })
+}
+
+/// All blocks whose scale the best class does not give: their number, and the first with the cost of it.
+fn disagreements(case: &Case, top: &Ranked, offset: i64, way: &Way) -> (usize, Option<Disagreement>) {
+    let (mut count, mut first) = (0, None);
+    for at in 0..case.scales.codes.len() {
+        let block = case.block(at);
+        let extreme = case.extreme(&block);
+        if top.permits(case, &extreme, block.scale as i64 + offset) {
+            continue;
+        }
+        count += 1;
+        if first.is_none() {
+            let leader = &top.members[0];
+            let rule = leader.codes(case, &extreme);
+            let (stored_error, stored_saturated) = cost(case, &block, block.scale, way, true);
+            let (rule_error, rule_saturated) =
+                rule.first().map_or((None, 0), |code| cost(case, &block, *code, way, false));
+            first = Some(Disagreement {
+                block: at,
+                place: case.scales.blocks.place(at),
+                largest: f64::from(extreme.value),
+                stored: block.scale,
+                rule,
+                stored_error,
+                rule_error,
+                stored_saturated,
+                rule_saturated,
+            });
+        }
+    }
+    (count, first)
+}
+
+/// Relative error of a block under a scale, with the stored elements or with elements rounded by that scale, and the clamped elements.
+fn cost(case: &Case, block: &Block, scale: u64, way: &Way, is_stored: bool) -> (Option<f64>, usize) {
+    let number = case.types.scales.decode(scale);
+    if !(number > 0.0 && number.is_finite() && block.values.iter().all(|value| value.is_finite())) {
+        return (None, 0);
+    }
+    let (element, exact) = (case.types.element, number * f64::from(way.g));
+    let clamped = block.values.iter().map(|value| element.round(f64::from(*value), exact, way.rounding));
+    let clamped: Vec<_> = clamped.collect();
+    let numbers = block.codes.iter().zip(&clamped);
+    let numbers = numbers.map(|(code, rounded)| element.decode(if is_stored { *code } else { rounded.code }) * exact);
+    let error = rounded::relative_error(&block.values, numbers);
+    (error.is_finite().then_some(error), clamped.iter().filter(|rounded| rounded.saturated).count())
+}
+
+fn element_answer(case: &Case, way: &Way, ways: &[(Way, usize)], all: &[Candidate]) -> ElementsAnswer {
+    let mut found = ElementsAnswer::default();
+    for (other, _) in ways.iter().filter(|(other, _)| other.g == way.g) {
+        if !found.rounding.contains(&other.rounding.name()) {
+            found.rounding.push(other.rounding.name());
+        }
+        if !found.quotient.contains(&other.quotient.name()) {
+            found.quotient.push(other.quotient.name());
+        }
+    }
+    let (types, mut lost) = (&case.types, 0);
+    // Scales that the elements of each block were rounded by, for the rules behind them.
+    let mut behind: Vec<(Extreme, i64)> = Vec::new();
+    for at in 0..case.scales.codes.len() {
+        let block = case.block(at);
+        let extreme = case.extreme(&block);
+        let own = scale_beside(types.scales, block.scale, 0);
+        let is_asked = extreme.is_ordinary() && block.scale != 255;
+        let (true, Some(scale)) = (is_asked, own) else {
+            found.not_asked += 1;
+            continue;
+        };
+        let (clamped, not_kept) = rounded::saturated(types, way, &block, scale);
+        found.saturated += clamped;
+        lost += not_kept;
+        found.turned_zeros += rounded::turned_zeros(types, &block);
+        if rounded::all_follow(types, way, &block, scale) {
+            found.by_their_scale += 1;
+            behind.push((extreme, block.scale as i64));
+            continue;
+        }
+        let step = STEPS.into_iter().find(|step| {
+            scale_beside(types.scales, block.scale, *step)
+                .is_some_and(|scale| rounded::all_follow(types, way, &block, scale))
+        });
+        match step {
+            Some(step) => {
+                *found.by_another_scale.entry(step).or_default() += 1;
+                behind.push((extreme, block.scale as i64 + step));
+            }
+            None => found.by_none += 1,
+        }
+        if found.first_other.is_none() {
+            let other = rounded::first_other(types, way, &block, scale);
+            found.first_other = other.map(|(place, stored, expected)| OtherElement {
+                block: at,
+                place,
+                input: f64::from(block.values[place]),
+                stored,
+                expected,
+            });
+        }
+    }
+    found.saturating = (found.saturated > 0).then_some(lost == 0);
+    if !found.by_another_scale.is_empty() {
+        let explains = |one: &&Candidate| behind.iter().all(|(extreme, code)| one.permits(case, extreme, *code));
+        let names: BTreeSet<&str> = all.iter().filter(explains).map(|one| one.rule.name).collect();
+        found.rounded_by_rules = names.into_iter().map(str::to_string).collect();
+    }
+    found
+}

@@ -1,0 +1,42 @@
+//! `scales`: the rule that made the scales of a quantised tensor, named from its bytes.
+//!
+//! A file's tensors ([`Given`]) may be read in several ways: element type, packing, axis, block. The reading is taken that explains most
+//! scales and elements. Rules are then ranked by the blocks that support and refute them, as classes that these bytes cannot tell apart.
+
+mod answer;
+mod candidate;
+mod case;
+mod given;
+mod judge;
+mod reading;
+mod rounded;
+mod text;
+mod without_input;
+
+use crate::scaled::{Element, ScaleType};
+
+pub use answer::{Answer, Class, Disagreement, ElementsAnswer, Exclusion, OtherElement, PerTensorAnswer};
+pub use case::MOST_BLOCKS;
+pub use given::{Given, NAMES, ScalesError, given};
+pub use text::text;
+
+/// The rule behind a quantised tensor, and everything that does not follow it; without the input, the rules that bytes alone exclude.
+///
+/// # Errors
+/// If dims or types do not fit, or no block says anything.
+pub fn judge(given: &Given) -> Result<Answer, ScalesError> {
+    match &given.input {
+        Some(input) => judge::with_input(given, &input.data().to_f32s(), input.dtype()),
+        None => without_input::answer(given),
+    }
+}
+
+/// The name of a format: `mxfp8`, `nvfp4`, `int8`.
+fn format_name(element: &Element, scales: ScaleType) -> String {
+    match (scales, element.bits()) {
+        (ScaleType::E8M0, bits) => format!("mxfp{bits}"),
+        (ScaleType::E4M3, 4) => "nvfp4".to_string(),
+        (_, 8) if element.max_exponent().is_some() => "fp8".to_string(),
+        _ => element.name.to_string(),
+    }
+}

@@ -1,0 +1,350 @@
+//! Readings of the bytes: element type, packing, blocks, type and order of the scales. A file may permit several.
+
+use crate::scaled::{Blocks, E2M1, E2M3, E3M2, E4M3, E5M2, Element, INT4, INT8, ScaleType};
+use crate::tensor::{DType, Data, Tensor};
+
+use super::given::{Given, ScalesError};
+
+/// Order of two codes in a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// One code a byte, or elements of a type of their own.
+    None,
+    /// The even index in the low half.
+    LowFirst,
+    /// The even index in the high half.
+    HighFirst,
+}
+
+impl Packing {
+    /// Its name in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Packing::None => "one code an element",
+            Packing::LowFirst => "low nibble first",
+            Packing::HighFirst => "high nibble first",
+        }
+    }
+}
+
+/// Rows and columns that are exchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exchange {
+    /// None: dims and order agree.
+    None,
+    /// The scales' dims are reversed.
+    ScaleDims,
+    /// The scales lie in column-major order under row-major dims.
+    ScaleOrder,
+    /// The elements are the transpose of the input's.
+    Elements,
+}
+
+impl Exchange {
+    /// The fault in words, `None` where there is none.
+    pub fn fault(self) -> Option<&'static str> {
+        match self {
+            Exchange::None => None,
+            Exchange::ScaleDims => Some("rows and columns of the scales are exchanged: they are stored transposed"),
+            Exchange::ScaleOrder => {
+                Some("rows and columns of the scales are exchanged: they lie in column-major order")
+            }
+            Exchange::Elements => {
+                Some("rows and columns of the elements are exchanged: they are the input's transposed")
+            }
+        }
+    }
+}
+
+/// Elements as one reading has them.
+#[derive(Clone, Debug)]
+pub struct Elements {
+    /// Their type.
+    pub element: &'static Element,
+    /// Order of codes in a byte.
+    pub packing: Packing,
+    /// Dims of the numbers.
+    pub dims: Vec<usize>,
+    /// A code a number, row-major.
+    pub codes: Vec<u8>,
+    /// Whether they were turned.
+    pub exchange: Exchange,
+}
+
+/// Scales as one reading has them.
+#[derive(Clone, Debug)]
+pub struct Scales {
+    /// The blocks that they belong to.
+    pub blocks: Blocks,
+    /// Their type.
+    pub scale_type: ScaleType,
+    /// Codes, in the row-major order of the blocks.
+    pub codes: Vec<u64>,
+    /// Whether they were turned.
+    pub exchange: Exchange,
+}
+
+fn reversed(dims: &[usize]) -> Vec<usize> {
+    dims.iter().rev().copied().collect()
+}
+
+/// Positions in row-major order of `dims` reversed, for each element of the transpose in row-major order of `dims`.
+fn transposed<T: Copy>(values: &[T], dims: &[usize]) -> Vec<T> {
+    let strides: Vec<usize> = (0..dims.len()).map(|at| dims[..at].iter().product()).collect();
+    let place = |mut flat: usize| {
+        let mut sum = 0;
+        for at in (0..dims.len()).rev() {
+            sum += flat % dims[at] * strides[at];
+            flat /= dims[at];
+        }
+        sum
+    };
+    (0..values.len()).map(|flat| values[place(flat)]).collect()
+}
+
+/// Bytes of a tensor whose elements are no wider than a byte.
+fn bytes(data: &Data) -> Option<Vec<u8>> {
+    match data {
+        Data::Coded(_, codes) | Data::U8(codes) => Some(codes.clone()),
+        Data::S8(codes) => Some(codes.iter().map(|code| *code as u8).collect()),
+        _ => None,
+    }
+}
+
+/// Two codes a byte as one code each; `kept` is the number of codes of a row, as the last of an odd one is no number.
+fn unpacked(bytes: &[u8], row: usize, kept: usize, packing: Packing) -> Vec<u8> {
+    let both = |byte: &u8| if packing == Packing::LowFirst { [byte & 15, byte >> 4] } else { [byte >> 4, byte & 15] };
+    bytes.chunks(row.max(1)).flat_map(|row| row.iter().flat_map(both).take(kept).collect::<Vec<_>>()).collect()
+}
+
+/// Readings of the elements, the likeliest first.
+pub fn elements(given: &Given) -> Result<Vec<Elements>, ScalesError> {
+    let stored = &given.elements;
+    let refused = || ScalesError::DType {
+        role: "elements",
+        dtype: stored.dtype(),
+        needed: "a type of eight bits at most is needed: float8, float4, int8, int4, or bytes of codes",
+    };
+    let bytes = bytes(stored.data()).ok_or_else(refused)?;
+    let dims = stored.dims().to_vec();
+    let input = given.input.as_ref().map(Tensor::dims);
+    let all = |most: u8| bytes.iter().all(|byte| *byte <= most);
+    let is_whole = input.is_none_or(|input| input == dims);
+    let mut found = Vec::new();
+    let mut add = |element, packing, dims: &[usize], codes: Vec<u8>| {
+        found.push(Elements { element, packing, dims: dims.to_vec(), codes, exchange: Exchange::None });
+    };
+    let pairs = [Packing::LowFirst, Packing::HighFirst];
+    match stored.dtype() {
+        DType::F8E4M3FN => add(&E4M3, Packing::None, &dims, bytes.clone()),
+        DType::F8E5M2 => add(&E5M2, Packing::None, &dims, bytes.clone()),
+        DType::S4 => add(&INT4, Packing::None, &dims, bytes.clone()),
+        DType::F4E2M1FN => {
+            // The reader takes the low half first.
+            add(&E2M1, Packing::LowFirst, &dims, bytes.clone());
+            if dims.last().is_some_and(|last| last % 2 == 0) {
+                let turned = bytes.chunks(2).flat_map(|pair| [pair[1], pair[0]]).collect();
+                add(&E2M1, Packing::HighFirst, &dims, turned);
+            }
+        }
+        DType::S8 | DType::U8 => {
+            let is_signed = stored.dtype() == DType::S8;
+            if is_whole {
+                let in_bytes: &[(&'static Element, u8)] = if is_signed {
+                    &[(&INT8, 255), (&INT4, 255)]
+                } else {
+                    &[(&E2M1, 15), (&INT4, 15), (&E2M3, 63), (&E3M2, 63), (&E4M3, 255), (&E5M2, 255), (&INT8, 255)]
+                };
+                for (element, most) in in_bytes.iter().filter(|(_, most)| all(*most)) {
+                    let is_small = bytes.iter().all(|byte| (-8..8).contains(&(*byte as i8)));
+                    if is_signed && *most == 255 && element.bits() == 4 && !is_small {
+                        continue;
+                    }
+                    let mask = 0xffu8 >> (8 - element.bits());
+                    add(*element, Packing::None, &dims, bytes.iter().map(|byte| byte & mask).collect());
+                }
+            }
+            for axis in (0..dims.len()).rev() {
+                let mut whole = dims.clone();
+                whole[axis] *= 2;
+                let kept = match input {
+                    None if axis + 1 == dims.len() => whole[axis],
+                    Some(input) if input.len() == dims.len() => input[axis],
+                    _ => continue,
+                };
+                whole[axis] = kept;
+                if kept.div_ceil(2) != dims[axis] || input.is_some_and(|input| input != whole) {
+                    continue;
+                }
+                for element in [&E2M1, &INT4] {
+                    for packing in pairs {
+                        add(element, packing, &whole, unpacked_along(&bytes, &dims, axis, kept, packing));
+                    }
+                }
+            }
+        }
+        _ => return Err(refused()),
+    }
+    if let Some(input) = input {
+        // As the input has them, and turned.
+        let mut turned = Vec::new();
+        for one in found.iter().filter(|one| one.dims.len() == 2 && reversed(&one.dims) == input) {
+            let codes = transposed(&one.codes, input);
+            turned.push(Elements { dims: input.to_vec(), codes, exchange: Exchange::Elements, ..one.clone() });
+        }
+        found.retain(|one| one.dims == input);
+        found.extend(turned);
+    }
+    Ok(found)
+}
+
+/// As [`unpacked`], along any axis.
+fn unpacked_along(bytes: &[u8], dims: &[usize], axis: usize, kept: usize, packing: Packing) -> Vec<u8> {
+    let inner: usize = dims[axis + 1..].iter().product();
+    if inner == 1 {
+        return unpacked(bytes, dims[axis], kept, packing);
+    }
+    let mut codes = Vec::new();
+    for part in bytes.chunks((dims[axis] * inner).max(1)) {
+        for index in 0..kept {
+            let row = &part[index / 2 * inner..(index / 2 + 1) * inner];
+            let is_low = (index % 2 == 0) == (packing == Packing::LowFirst);
+            codes.extend(row.iter().map(|byte| if is_low { byte & 15 } else { byte >> 4 }));
+        }
+    }
+    codes
+}
+
+/// Extents of blocks along an axis that give it so many blocks, the usual ones first.
+fn sides(dim: usize, count: usize, native: usize) -> Vec<usize> {
+    if dim == count {
+        return vec![1];
+    }
+    if count == 0 || dim == 0 {
+        return Vec::new();
+    }
+    if count == 1 {
+        return vec![dim];
+    }
+    let usual = [native, 32, 16, 64, 128, 256, 512, 1024, 8, 4];
+    let mut found: Vec<usize> = Vec::new();
+    let whole = if dim % count == 0 { dim / count } else { 0 };
+    for side in usual.into_iter().chain([whole]) {
+        if side > 0 && dim.div_ceil(side) == count && !found.contains(&side) {
+            found.push(side);
+        }
+    }
+    found
+}
+
+/// Blocks of a tensor of `dims` whose scales have the dims `counts`.
+fn blocks_of(dims: &[usize], counts: &[usize], native: usize) -> Vec<Blocks> {
+    let mut found = vec![Vec::new()];
+    if dims.len() != counts.len() {
+        return Vec::new();
+    }
+    for (dim, count) in dims.iter().zip(counts) {
+        let sides = sides(*dim, *count, native);
+        found = found
+            .iter()
+            .flat_map(|before: &Vec<usize>| sides.iter().map(move |side| [before.as_slice(), &[*side]].concat()))
+            .collect();
+    }
+    found.iter().filter_map(|sides| Blocks::new(dims, sides)).collect()
+}
+
+/// Dims of scales with as many axes as the elements: those given, without trailing ones, with an axis of one added, or counted along
+/// each axis where all lie in one row.
+fn scale_dims(dims: &[usize], stored: &[usize], native: usize) -> Vec<Vec<usize>> {
+    if stored.len() == dims.len() {
+        return vec![stored.to_vec()];
+    }
+    if stored.len() > dims.len() {
+        let is_padded = stored[dims.len()..].iter().all(|extent| *extent == 1);
+        return if is_padded { vec![stored[..dims.len()].to_vec()] } else { Vec::new() };
+    }
+    let mut found = Vec::new();
+    if stored.len() + 1 == dims.len() {
+        for axis in (0..dims.len()).rev() {
+            let mut padded = stored.to_vec();
+            padded.insert(axis, 1);
+            found.push(padded);
+        }
+    }
+    if stored.len() <= 1 {
+        let count: usize = stored.iter().product();
+        for axis in (0..dims.len()).rev() {
+            let mut counted = dims.to_vec();
+            counted[axis] = counted[axis].div_ceil(native);
+            if counted.iter().product::<usize>() == count && !found.contains(&counted) {
+                found.push(counted);
+            }
+        }
+        let single = vec![1; dims.len()];
+        if count == 1 && !found.contains(&single) {
+            found.push(single);
+        }
+    }
+    found
+}
+
+/// Types that scales may be of, with their codes.
+fn scale_types(scales: &Tensor, element: &Element) -> Result<Vec<(ScaleType, Vec<u64>)>, ScalesError> {
+    let data = scales.data();
+    let bits = || (0..data.len()).map(|at| data.bits(at)).collect::<Vec<u64>>();
+    let is_fp4 = element.name == "e2m1";
+    Ok(match data.dtype() {
+        DType::F8E8M0FNU => vec![(ScaleType::E8M0, bits())],
+        DType::F8E4M3FN => vec![(ScaleType::E4M3, bits())],
+        DType::U8 if is_fp4 => vec![(ScaleType::E8M0, bits()), (ScaleType::E4M3, bits())],
+        DType::U8 => vec![(ScaleType::E8M0, bits())],
+        dtype @ (DType::F32 | DType::BF16 | DType::F16) => {
+            let values = data.to_f64s();
+            let mut found = Vec::new();
+            let finite = || values.iter().filter(|value| value.is_finite());
+            let is_e4m3 = |value: &f64| {
+                crate::num::round_f64(&crate::num::F8E4M3FN, *value, crate::num::Direction::NearestEven) == *value
+            };
+            // Powers of two, and codes of e4m3, may be kept as floats (google/qwix).
+            if element.max_exponent().is_some() && finite().all(|value| *value > 0.0 && value.log2().fract() == 0.0) {
+                let byte = |value: &f64| {
+                    if value.is_finite() { (value.log2() as i64 + 127).clamp(0, 255) as u64 } else { 255 }
+                };
+                found.push((ScaleType::E8M0, values.iter().map(byte).collect()));
+            }
+            if is_fp4 && finite().all(is_e4m3) {
+                found.push((ScaleType::E4M3, values.iter().map(|value| crate::num::F8E4M3FN.encode(*value)).collect()));
+            }
+            found.push((ScaleType::Float(dtype), bits()));
+            found
+        }
+        dtype => {
+            let needed = "u8, float8_e8m0, float8_e4m3fn, f32, bf16 or f16 is needed";
+            return Err(ScalesError::DType { role: "scales", dtype, needed });
+        }
+    })
+}
+
+/// Readings of the scales for elements, the likeliest first.
+pub fn scales(given: &Given, elements: &Elements) -> Result<Vec<Scales>, ScalesError> {
+    let (stored, mut found) = (given.scales.dims(), Vec::new());
+    for (scale_type, codes) in scale_types(&given.scales, elements.element)? {
+        let native = if scale_type == ScaleType::E4M3 { 16 } else { 32 };
+        let mut push = |dims: &[usize], codes: &[u64], exchange| {
+            for blocks in blocks_of(&elements.dims, dims, native) {
+                // A scale an element is none.
+                if blocks.len() == codes.len() && blocks.sides().iter().any(|side| *side > 1) {
+                    found.push(Scales { blocks, scale_type, codes: codes.to_vec(), exchange });
+                }
+            }
+        };
+        for dims in scale_dims(&elements.dims, stored, native) {
+            push(&dims, &codes, Exchange::None);
+            if given.input.is_some() && dims.iter().filter(|dim| **dim > 1).count() > 1 {
+                push(&reversed(&dims), &transposed(&codes, &reversed(&dims)), Exchange::ScaleDims);
+                push(&dims, &transposed(&codes, &dims), Exchange::ScaleOrder);
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,162 @@
+//! Rules that bytes alone exclude: each gives the largest element of a block a range.
+
+use crate::scaled::{Element, Rounding, Rule, ScaleType, rules_of};
+
+use super::answer::{Answer, Exclusion, PerTensorAnswer};
+use super::case::MOST_BLOCKS;
+use super::given::{Given, ScalesError};
+use super::reading::{self, Elements, Scales};
+use super::rounded::scale_beside;
+
+/// Range of a block's largest magnitude over its scale, before it is rounded to an element; `None` of rules that promise none.
+fn range(rule: &Rule, element: &Element) -> Option<(f64, f64)> {
+    let max = element.max();
+    let power = element.max_exponent().map_or(max, |exponent| f64::from(exponent).exp2());
+    let half_step = element.fraction_bits().map_or(0.0, |bits| (-f64::from(bits) - 1.0).exp2());
+    let integer = |divisor: f64| (divisor * (1.0 - 1.0 / 256.0), divisor * (1.0 + 1.0 / 256.0));
+    Some(match rule.name {
+        "FLOOR" => (power, 2.0 * power),
+        "CEIL" => (power / 2.0, power),
+        "EVEN" => ((2.0 - half_step) / 2.0 * power, (2.0 - half_step) * power),
+        // An f32 log2 may be one low next to a power of two.
+        "RCEIL" => (max / 2.0, max * (1.0 + 2f64.powi(-6))),
+        "NEAREST-LOG2" => (max * std::f64::consts::FRAC_1_SQRT_2, max * std::f64::consts::SQRT_2),
+        "NEAREST-VALUE" => (max * 0.75, max * 1.5),
+        // The scale was rounded to four significant bits.
+        "NVFP4" | "NVFP4-1" => (6.0 * (1.0 - 2f64.powi(-4)), 6.0 * (1.0 + 2f64.powi(-4))),
+        "AMAX-127" => integer(127.0),
+        "AMAX-127.5" => integer(127.5),
+        "AMAX-128" => integer(128.0),
+        "AMAX-7" => integer(7.0),
+        "AMAX-7.5" => integer(7.5),
+        "AMAX-8" => integer(8.0),
+        "AMAX-MAX" => integer(max),
+        _ => return None,
+    })
+}
+
+/// The smallest magnitude that is rounded to an element at or above a number's own, by any nearest rounding.
+fn rounded(element: &Element, value: f64) -> f64 {
+    element.decode(element.round(value, 1.0, Rounding::NearestEven).code)
+}
+
+/// Largest magnitudes of blocks, with the blocks' numbers and scales; blocks of zeros and of scales that are no normal number are left out.
+fn largest(elements: &Elements, scales: &Scales) -> Vec<(usize, f64, u64)> {
+    let all = scales.codes.len();
+    let few = all.min(MOST_BLOCKS);
+    let of = |at: usize| {
+        let code = scales.codes[at];
+        scale_beside(scales.scale_type, code, 0)?;
+        let is_end = match scales.scale_type {
+            ScaleType::E8M0 => code >= 254,
+            ScaleType::E4M3 => !(9..126).contains(&code),
+            ScaleType::Float(_) => false,
+        };
+        let numbers =
+            scales.blocks.positions(at).into_iter().map(|place| elements.element.decode(elements.codes[place]).abs());
+        let largest = numbers
+            .fold(0.0, |largest: f64, number| if number > largest || number.is_nan() { number } else { largest });
+        (!is_end && largest > 0.0 && largest.is_finite()).then_some((at, largest, code))
+    };
+    (0..few).map(|at| at * all / few.max(1)).filter_map(of).collect()
+}
+
+/// Answers from elements and scales alone.
+pub(super) fn answer(given: &Given) -> Result<Answer, ScalesError> {
+    let mut best: Option<(Answer, usize)> = None;
+    let mut has_reading = false;
+    for elements in reading::elements(given)? {
+        for scales in reading::scales(given, &elements)? {
+            has_reading = true;
+            let answer = of_reading(given, &elements, &scales);
+            let Some(answer) = answer else { continue };
+            let excluded = answer.excluded.iter().map(|one| one.blocks).min().unwrap_or(0);
+            let wrong = if answer.rules.is_empty() { excluded.max(1) } else { 0 };
+            if best.as_ref().is_none_or(|(_, least)| wrong < *least) {
+                best = Some((answer, wrong));
+            }
+        }
+    }
+    let dims = || ScalesError::Dims {
+        elements: given.elements.dims().to_vec(),
+        dtype: given.elements.dtype(),
+        scales: given.scales.dims().to_vec(),
+        input: String::new(),
+    };
+    best.map(|(answer, _)| answer).ok_or_else(|| if has_reading { ScalesError::NoBlocks } else { dims() })
+}
+
+fn of_reading(given: &Given, elements: &Elements, scales: &Scales) -> Option<Answer> {
+    let blocks = largest(elements, scales);
+    if blocks.is_empty() {
+        return None;
+    }
+    let element = elements.element;
+    let rules = rules_of(scales.scale_type, element);
+    let has_level =
+        |rule: &Rule| scales.scale_type != ScaleType::E4M3 || rule.has_per_tensor() == given.per_tensor.is_some();
+    let (mut left, mut excluded): (Vec<&Rule>, Vec<Exclusion>) = (Vec::new(), Vec::new());
+    for rule in rules.into_iter().filter(|rule| has_level(rule)) {
+        let Some((low, high)) = range(rule, element) else { continue };
+        let (low, high) = (rounded(element, low), rounded(element, high));
+        let outside: Vec<_> = blocks.iter().filter(|(_, number, _)| *number < low || *number > high).collect();
+        match outside.first() {
+            None => left.push(rule),
+            Some((block, number, code)) => {
+                if !excluded.iter().any(|one| one.rule == rule.name) {
+                    let because = format!(
+                        "the largest element of block {block} is {number} under scale {code}; the rule gives {low} to {high}"
+                    );
+                    excluded.push(Exclusion {
+                        rule: rule.name.to_string(),
+                        blocks: outside.len(),
+                        first_block: *block,
+                        because,
+                    });
+                }
+            }
+        }
+    }
+    let distinct = |of: fn(&Rule) -> &'static str| {
+        let mut found: Vec<String> = Vec::new();
+        for rule in &left {
+            if !found.iter().any(|known| known == of(rule)) {
+                found.push(of(rule).to_string());
+            }
+        }
+        found
+    };
+    let (names, sub_rules, libraries) =
+        (distinct(|rule| rule.name), distinct(|rule| rule.sub_rule), distinct(|rule| rule.library));
+    let shape = scales.blocks.sides().to_vec();
+    let long: Vec<usize> = (0..shape.len()).filter(|at| shape[*at] > 1).collect();
+    let faults = if left.is_empty() { vec!["the bytes exclude every rule".to_string()] } else { Vec::new() };
+    Some(Answer {
+        agrees: faults.is_empty(),
+        format: super::format_name(element, scales.scale_type),
+        element_type: element.name,
+        scale_type: scales.scale_type.name(),
+        block: shape.iter().product(),
+        axis: if long.len() > 1 { None } else { long.first().copied().or(shape.len().checked_sub(1)) },
+        block_shape: shape,
+        packing: elements.packing.name(),
+        blocks: scales.codes.len(),
+        judged: blocks.len(),
+        rules: names,
+        sub_rules,
+        libraries,
+        classes: Vec::new(),
+        excluded,
+        scale_offset: 0,
+        edges: "not asked without the input",
+        per_tensor: given.per_tensor.map(|g| PerTensorAnswer {
+            given: Some(g.into()),
+            expected: None,
+            status: "not asked",
+        }),
+        disagree: 0,
+        first_disagreement: None,
+        elements: None,
+        faults,
+    })
+}
