@@ -51,7 +51,12 @@ pub const DISTANCES: [usize; 5] = [1, 2, 4, 8, 16];
 
 /// Numbers of the left operand in the question of operands: one more bit a row, ties, and the ends of f32.
 pub fn operand_values() -> Vec<f32> {
-    let steps = (1..=23).map(|p| 1.0 + power(-p));
+    // 1.0101..., cut so that its last bit is one: no part of a split holds more of it than its own bits.
+    let cut = |p: u32| {
+        let last = 1 << (23 - p);
+        f32::from_bits(0x3f80_0000 | 0x002a_aaaa & !(last - 1) | last)
+    };
+    let steps = (1..=23).map(cut);
     let tie = [1.0 + 3.0 * power(-8), 1.0 + power(-8) + power(-20), -1.0 - power(-8), -1.0 - 3.0 * power(-8)];
     let ends = [power(-130), f32::from_bits(1), power(-30), f32::MAX, 1.999_999_9];
     steps.chain(tie).chain(ends).collect()

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::machine::mxu::{Passes, Unit};
+use crate::machine::mxu::{Passes, Split, Unit};
 use crate::machine::{DotUnit, Mode};
 use crate::subject;
 use crate::tensor::Tensor;
@@ -94,7 +94,8 @@ pub fn arithmetic(question: &Question, mode: &Mode) -> String {
             let [_, k, _] = dot.sizes;
             let matrix = mode.matrix_unit().for_products(k);
             // Other passes split nothing.
-            let split = matches!(passes, Passes::Three | Passes::Six).then_some(matrix.split).unwrap_or_default();
+            let is_split = matches!(passes, Passes::Three | Passes::Six);
+            let split = if is_split { matrix.split } else { Split::default() };
             format!("{chip} {unit:?} {:?}", Unit { split, ..matrix })
         }
         _ => format!("{chip} {unit:?} {:?} {}", mode.choices.reduce, mode.vector_unit().flush),

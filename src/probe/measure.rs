@@ -175,7 +175,7 @@ impl Width {
             ("small terms are cut at the accumulator's last bit", [0.0, 0.0, 2.0, 0.0, 0.0]),
         ];
         let row = self.row(self.bits());
-        known.iter().find(|(_, expected)| row == Some(expected)).map_or("none that is known", |(name, _)| name)
+        known.iter().find(|(_, expected)| row == Some(expected)).map_or("none that is known", |(name, _)| *name)
     }
 
     fn truncates(&self) -> bool {

@@ -146,7 +146,12 @@ fn properties_are_those_of_the_mode() {
             "products",
             "join the sum unrounded: fused multiply-adds, in the order of K",
         ),
-        ("xla-cpu/default/off", "sum f32", "order of 1024", "windows of 32, and their sums the same way"),
+        (
+            "xla-cpu/default/off",
+            "sum f32",
+            "order of 1024",
+            "blocks of 32, each from zero (one addition after the other)",
+        ),
     ] {
         let answers = Answers::of(&mode.parse().unwrap(), &asked).unwrap();
         assert!(measured(&answers, of, property).starts_with(value), "{mode}: {}", measured(&answers, of, property));
