@@ -81,7 +81,7 @@ fn as_json(answers: &Answers, asked: usize, identified: &Identified, properties:
     let group = |outcome: &GroupOutcome| {
         let [answered, questions] = outcome.answered;
         let nearest =
-            outcome.nearest.as_ref().map(|(pattern, others)| json!({"mode": pattern.to_string(), "not_given": others}));
+            outcome.nearest.as_ref().map(|(nearest, others)| json!({"modes": patterns(nearest), "not_given": others}));
         json!({"group": outcome.group.name, "answered": answered, "questions": questions,
                "modes": patterns(&outcome.patterns), "nearest": nearest})
     };
@@ -124,8 +124,11 @@ fn write_text(
         for pattern in patterns {
             writeln!(out, "    {pattern}")?;
         }
-        if let Some((pattern, others)) = nearest {
-            writeln!(out, "    no mode; nearest {pattern}, which does not give {}", others.join(", "))?;
+        if let Some((nearest, others)) = nearest {
+            writeln!(out, "    no mode; nearest, but for {}:", others.join(", "))?;
+            for pattern in nearest {
+                writeln!(out, "      {pattern}")?;
+            }
         }
     }
     writeln!(out, "\nmeasured")?;

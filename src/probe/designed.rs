@@ -33,27 +33,38 @@ pub fn mask_columns(k: usize) -> Vec<usize> {
     near.into_iter().chain(far).filter(|at| *at < k - 1).collect()
 }
 
+/// 2^p, subnormal powers among them.
+pub fn power(p: i32) -> f32 {
+    // f32's own powi takes the reciprocal of an infinity below 2^-127.
+    2f64.powi(p) as f32
+}
+
 /// Exponents of the large number in the question of the accumulator's width.
 pub const WIDTHS: std::ops::RangeInclusive<i32> = 2..=60;
+/// Places of the small number among three: whatever two of them are added first, at two places it meets a large one first.
+pub const PLACES: usize = 3;
 /// The small number that joins it, one a column.
 pub const SMALL: [f32; 5] = [1.0, 1.5, 3.0, -0.5, -1.0];
 
+/// Places between two products in the question of fused multiply-adds: within lanes, one of them is in the same lane.
+pub const DISTANCES: [usize; 5] = [1, 2, 4, 8, 16];
+
 /// Numbers of the left operand in the question of operands: one more bit a row, ties, and the ends of f32.
 pub fn operand_values() -> Vec<f32> {
-    let steps = (1..=23).map(|p| 1.0 + (-f32::from(p as u8)).exp2());
-    let tie = [
-        1.0 + 3.0 * 2f32.powi(-8),
-        1.0 + 2f32.powi(-8) + 2f32.powi(-20),
-        -1.0 - 2f32.powi(-8),
-        -1.0 - 3.0 * 2f32.powi(-8),
-    ];
-    let ends = [2f32.powi(-130), f32::from_bits(1), 2f32.powi(-30), f32::MAX, 1.999_999_9];
+    // 1.0101..., cut so that its last bit is one: no part of a split holds more of it than its own bits.
+    let cut = |p: u32| {
+        let last = 1 << (23 - p);
+        f32::from_bits(0x3f80_0000 | 0x002a_aaaa & !(last - 1) | last)
+    };
+    let steps = (1..=23).map(cut);
+    let tie = [1.0 + 3.0 * power(-8), 1.0 + power(-8) + power(-20), -1.0 - power(-8), -1.0 - 3.0 * power(-8)];
+    let ends = [power(-130), f32::from_bits(1), power(-30), f32::MAX, 1.999_999_9];
     steps.chain(tie).chain(ends).collect()
 }
 
 /// Numbers of the right operand: one, one with a low part, one that makes subnormal products, a subnormal, and a large one.
 pub fn operand_factors() -> [f32; 6] {
-    [1.0, 1.0 + 2f32.powi(-12) + 2f32.powi(-20), 1.0 + 2f32.powi(-23), 2f32.powi(-127), 2f32.powi(-100), 2f32.powi(100)]
+    [1.0, 1.0 + power(-12) + power(-20), 1.0 + power(-23), power(-127), power(-100), power(100)]
 }
 
 /// Bits in a fixed order: an LCG (Knuth's MMIX), its upper 24 bits as a number in [-1, 1).
@@ -64,8 +75,7 @@ fn random(seed: u64, count: usize) -> Vec<f32> {
         (state >> 40) as f32 / 8_388_608.0 - 1.0
     };
     // The first ones of small seeds are alike.
-    (0..8).for_each(|_| drop(step()));
-    (0..count).map(|_| step()).collect()
+    (0..8 + count).map(|_| step()).skip(8).collect()
 }
 
 fn tensor(dims: &[usize], values: Vec<f32>) -> Option<Tensor> {
@@ -134,20 +144,40 @@ fn designed(name: &str) -> Option<Tensor> {
             tensor(&[values.len(), K], values.iter().flat_map(|v| row(&[*v])).collect())
         }
         "operands.rhs" => column_by_column(&operand_factors().map(|v| vec![v])),
-        // 2^p + small - 2^p, in the order of K.
+        // 2^p, -2^p and a small number, at each of three places: of a row and a column those of one place count.
         "width.lhs" => {
-            let rows = WIDTHS.map(|p| row(&[2f32.powi(p), 1.0, 2f32.powi(p)]));
-            tensor(&[WIDTHS.count(), K], rows.flatten().collect())
+            let at = |place: usize, p: i32| {
+                row(&std::array::from_fn::<f32, PLACES, _>(|k| if k == place { 1.0 } else { power(p) }))
+            };
+            let rows = (0..PLACES).flat_map(|place| WIDTHS.flat_map(move |p| at(place, p)));
+            tensor(&[PLACES * WIDTHS.count(), K], rows.collect())
         }
-        "width.rhs" => column_by_column(&SMALL.map(|small| vec![1.0, small, -1.0])),
-        // (1 + 2^-12)^2 less what it rounds to, in both orders.
+        "width.rhs" => {
+            let column = |place: usize, small: f32| {
+                let signs = if place == 0 { [0.0, 1.0, -1.0] } else { [1.0, -1.0, -1.0] };
+                (0..PLACES).map(|k| if k == place { small } else { signs[k] }).collect::<Vec<f32>>()
+            };
+            let columns: Vec<Vec<f32>> =
+                (0..PLACES).flat_map(|place| SMALL.map(|small| column(place, small))).collect();
+            column_by_column(&columns)
+        }
+        // (1 + 2^-12)^2 less what it rounds to: the square's terms so many places apart, and after or before.
         "fused.lhs" => {
-            let (x, square) = (1.0 + 2f32.powi(-12), 1.0 + 2f32.powi(-11));
-            tensor(&[2, K], [row(&[-square, x]), row(&[x, -square])].concat())
+            let (x, square) = (1.0 + power(-12), 1.0 + power(-11));
+            let pair = |first: f32, distance: usize, other: f32| {
+                let mut values = vec![0.0; K];
+                (values[0], values[distance]) = (first, other);
+                values
+            };
+            let rows = DISTANCES.map(|distance| pair(-square, distance, x)).into_iter();
+            let rows = rows.chain(DISTANCES.map(|distance| pair(x, distance, -square)));
+            tensor(&[2 * DISTANCES.len(), K], rows.flatten().collect())
         }
         "fused.rhs" => {
-            let x = 1.0 + 2f32.powi(-12);
-            column_by_column(&[vec![1.0, x], vec![x, 1.0]])
+            let x = 1.0 + power(-12);
+            let column =
+                |first: f32, other: f32| (0..K).map(|k| if k == 0 { first } else { other }).collect::<Vec<f32>>();
+            column_by_column(&[column(1.0, x), column(x, 1.0)])
         }
         "vector.lhs" => tensor(&[1, 512], random(3, 512)),
         "vector.rhs" => tensor(&[512, 2], random(5, 82).into_iter().cycle().take(1024).collect()),
@@ -164,8 +194,8 @@ fn designed(name: &str) -> Option<Tensor> {
             let rows = [(1, 0), (RANKED - 1, 0), (129, 5), (517, 77), (341, 900), (1021, 400), (383, 1), (9, 1000)];
             tensor(&[rows.len(), RANKED], rows.into_iter().flat_map(|(step, start)| ranks(step, start)).collect())
         }
-        "small_x" => tensor(&[4], vec![2f32.powi(-130), 2f32.powi(-126), 1.5 * 2f32.powi(-126), 2f32.powi(-127)]),
-        "small_y" => tensor(&[4], vec![2f32.powi(-140), 0.0, -(2f32.powi(-126)), 2f32.powi(-127)]),
+        "small_x" => tensor(&[4], vec![power(-130), power(-126), 1.5 * power(-126), power(-127)]),
+        "small_y" => tensor(&[4], vec![power(-140), 0.0, -power(-126), power(-127)]),
         "zeros_x" => tensor(&[4], vec![0.0, -0.0, -0.0, 1.0]),
         "zeros_y" => tensor(&[4], vec![-0.0, 0.0, -0.0, -1.0]),
         "numerator" => tensor(&[64], random(37, 64)),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::machine::mxu::{Passes, Unit};
+use crate::machine::mxu::{Passes, Split, Unit};
 use crate::machine::{DotUnit, Mode};
 use crate::subject;
 use crate::tensor::Tensor;
@@ -21,8 +21,8 @@ pub struct GroupOutcome {
     pub answered: [usize; 2],
     /// The modes that give all answers, by chip and the group's keys; empty if none does.
     pub patterns: Vec<Pattern>,
-    /// Where none gives all: the modes that give most answers, and the names of the others.
-    pub nearest: Option<(Pattern, Vec<String>)>,
+    /// The modes that give most answers, where none gives all, and the names of the answers that they do not give.
+    pub nearest: Option<(Vec<Pattern>, Vec<String>)>,
 }
 
 /// The modes that explain answers.
@@ -94,10 +94,11 @@ pub fn arithmetic(question: &Question, mode: &Mode) -> String {
             let [_, k, _] = dot.sizes;
             let matrix = mode.matrix_unit().for_products(k);
             // Other passes split nothing.
-            let split = matches!(passes, Passes::Three | Passes::Six).then_some(matrix.split).unwrap_or_default();
+            let is_split = matches!(passes, Passes::Three | Passes::Six);
+            let split = if is_split { matrix.split } else { Split::default() };
             format!("{chip} {unit:?} {:?}", Unit { split, ..matrix })
         }
-        _ => format!("{chip} {unit:?} {:?} {:?}", mode.choices.reduce, mode.vector_unit()),
+        _ => format!("{chip} {unit:?} {:?} {}", mode.choices.reduce, mode.vector_unit().flush),
     }
 }
 
@@ -175,13 +176,13 @@ fn of_group(
     Ok(outcome)
 }
 
-/// The mode that gives most answers, as each chip has it first, with the names of the answers that it does not give.
+/// The modes that give most answers, with the names of those that they do not give; of several such sets of names the first.
 fn nearest(
     candidates: &[Candidate],
     asked: &[(&Question, &Tensor)],
     emulated: &mut Emulated,
-) -> Result<Option<(Pattern, Vec<String>)>, ProbeError> {
-    let mut best: Option<(Pattern, Vec<String>)> = None;
+) -> Result<Option<(Vec<Pattern>, Vec<String>)>, ProbeError> {
+    let mut best: Option<(Vec<Pattern>, Vec<String>)> = None;
     for Candidate { mode, values } in candidates {
         let mut others = Vec::new();
         for (question, answer) in asked {
@@ -189,9 +190,11 @@ fn nearest(
                 others.push(question.name.clone());
             }
         }
-        if best.as_ref().is_none_or(|(_, least)| others.len() < least.len()) {
-            best = Some((Pattern::of(values), others));
+        match &mut best {
+            Some((patterns, least)) if *least == others => patterns.push(Pattern::of(values)),
+            Some((_, least)) if least.len() <= others.len() => {}
+            _ => best = Some((vec![Pattern::of(values)], others)),
         }
     }
-    Ok(best)
+    Ok(best.map(|(patterns, others)| (merge(patterns), others)))
 }

@@ -1,7 +1,9 @@
 //! Single properties of an arithmetic, read off answers whatever machine gave them.
 
 use super::answers::Answers;
-use super::designed::{EXTENTS, MASK, SMALL, WIDTHS, mask_columns, mask_rows, operand_factors, operand_values};
+use super::designed::{
+    DISTANCES, EXTENTS, MASK, PLACES, SMALL, WIDTHS, mask_columns, mask_rows, operand_factors, operand_values, power,
+};
 use super::order::{Adder, find_orders};
 
 /// A property that was measured.
@@ -35,13 +37,13 @@ pub fn measure(answers: &Answers) -> Vec<Property> {
         say("subnormal products", operands.map(|operands| operands.subnormal_product()));
         let width = answers.floats(&format!("width.{asked}"));
         let adder = width.as_deref().and_then(Width::new);
-        say("accumulator bits", adder.map(|adder| adder.describe_bits()));
-        say("accumulator rounding", adder.map(|adder| adder.rounding().to_string()));
+        say("accumulator bits", adder.as_ref().map(Width::describe_bits));
+        say("accumulator rounding", adder.as_ref().map(|adder| adder.rounding().to_string()));
         let fused = answers.floats(&format!("fused.{asked}"));
         say("products", fused.filter(|_| operands.is_some_and(|operands| operands.bits() == 24)).map(|v| fusing(&v)));
         for k in EXTENTS {
             let sums = answers.floats(&format!("order{k}.{asked}"));
-            say(&format!("order at K = {k}"), sums.map(|sums| of_matmul(k, &sums, adder)));
+            say(&format!("order at K = {k}"), sums.map(|sums| of_matmul(k, &sums, adder.as_ref())));
         }
     }
     let mut say = |of: &str, property: String, value: Option<String>| {
@@ -97,7 +99,7 @@ impl<'a> Operands<'a> {
         if self.bits() != 8 {
             return None;
         }
-        let unit = 2f32.powi(-7);
+        let unit = power(-7);
         let ties = [23, 24, 25, 26].map(|at| self.at(at, 0));
         let known = [
             ("to nearest even", [1.0 + 2.0 * unit, 1.0 + unit, -1.0, -1.0 - 2.0 * unit]),
@@ -122,41 +124,50 @@ impl<'a> Operands<'a> {
 
     fn subnormal_operand(self) -> String {
         // 2^-130 times 2^100.
-        if self.at(27, 5) == 2f32.powi(-30) { "kept" } else { "taken for zero" }.to_string()
+        if self.at(27, 5) == power(-30) { "kept" } else { "taken for zero" }.to_string()
     }
 
     fn subnormal_product(self) -> String {
         // 2^-30 times 2^-100.
-        if self.at(29, 4) == 2f32.powi(-130) { "kept" } else { "flushed to zero" }.to_string()
+        if self.at(29, 4) == power(-130) { "kept" } else { "flushed to zero" }.to_string()
     }
 }
 
-/// Answers to the question of the width: one row an exponent, one column a small number.
-#[derive(Clone, Copy)]
-struct Width<'a>(&'a [f32]);
+/// Answers to the question of the width at one place of the small number: one row an exponent, one column a small number.
+struct Width(Vec<[f32; SMALL.len()]>);
 
-impl<'a> Width<'a> {
-    fn new(answers: &'a [f32]) -> Option<Width<'a>> {
-        (answers.len() == WIDTHS.count() * SMALL.len()).then_some(Width(answers))
+impl Width {
+    /// The place at which the fewest bits are kept: there the small number meets a large one before the other.
+    fn new(answers: &[f32]) -> Option<Width> {
+        let columns = PLACES * SMALL.len();
+        if answers.len() != PLACES * WIDTHS.count() * columns {
+            return None;
+        }
+        let rows = answers.chunks(columns).collect::<Vec<_>>();
+        let at = |place: usize| {
+            let own = rows.iter().skip(place * WIDTHS.count()).take(WIDTHS.count());
+            Width(own.filter_map(|row| row[place * SMALL.len()..].first_chunk().copied()).collect())
+        };
+        (0..PLACES).map(at).min_by_key(Width::bits)
     }
 
-    fn row(self, p: u32) -> Option<&'a [f32]> {
-        self.0.chunks(SMALL.len()).nth((p as usize).checked_sub(*WIDTHS.start() as usize)?)
+    fn row(&self, p: u32) -> Option<&[f32; SMALL.len()]> {
+        self.0.get((p as usize).checked_sub(*WIDTHS.start() as usize)?)
     }
 
     /// Bits of significand that hold 2^p and 1 at once.
-    fn bits(self) -> u32 {
+    fn bits(&self) -> u32 {
         let first = *WIDTHS.start() as usize;
-        (first + self.0.chunks(SMALL.len()).take_while(|row| row[0] == 1.0).count()) as u32
+        (first + self.0.iter().take_while(|row| row[0] == 1.0).count()) as u32
     }
 
-    fn describe_bits(self) -> String {
+    fn describe_bits(&self) -> String {
         let bits = self.bits();
         if bits > *WIDTHS.end() as u32 { format!("more than {}", WIDTHS.end()) } else { bits.to_string() }
     }
 
     /// The rounding of a sum: where 2^bits has a unit of 2 in the last place, this is what becomes of small numbers.
-    fn rounding(self) -> &'static str {
+    fn rounding(&self) -> &'static str {
         let known = [
             ("to nearest even", [0.0, 2.0, 4.0, 0.0, -1.0]),
             ("to nearest, ties away from zero", [2.0, 2.0, 4.0, -1.0, -1.0]),
@@ -164,22 +175,20 @@ impl<'a> Width<'a> {
             ("small terms are cut at the accumulator's last bit", [0.0, 0.0, 2.0, 0.0, 0.0]),
         ];
         let row = self.row(self.bits());
-        known
-            .into_iter()
-            .find(|(_, expected)| row == Some(&expected[..]))
-            .map_or("none that is known", |(name, _)| name)
+        known.iter().find(|(_, expected)| row == Some(expected)).map_or("none that is known", |(name, _)| *name)
     }
 
-    fn truncates(self) -> bool {
+    fn truncates(&self) -> bool {
         self.rounding() == "toward zero"
     }
 }
 
 /// Whether a product joins the sum unrounded.
 fn fusing(answers: &[f32]) -> String {
-    let lost = 2f32.powi(-24);
-    let first = answers.first().copied() == Some(lost);
-    let last = answers.last().copied() == Some(lost);
+    // The square's last bit, which its rounding loses. Rows have the square last, then first; columns multiply accordingly.
+    let is_kept = |row: usize, column: usize| answers.get(row * 2 + column).is_some_and(|sum| *sum == power(-24));
+    let first = (0..DISTANCES.len()).any(|row| is_kept(row, 0));
+    let last = (DISTANCES.len()..2 * DISTANCES.len()).any(|row| is_kept(row, 1));
     let value = match [first, last] {
         [true, false] => "join the sum unrounded: fused multiply-adds, in the order of K",
         [false, true] => "join the sum unrounded: fused multiply-adds, from the last product",
@@ -189,7 +198,7 @@ fn fusing(answers: &[f32]) -> String {
     value.to_string()
 }
 
-fn of_matmul(k: usize, sums: &[f32], width: Option<Width>) -> String {
+fn of_matmul(k: usize, sums: &[f32], width: Option<&Width>) -> String {
     let (rows, columns) = (mask_rows(k), mask_columns(k));
     let pairs = rows.iter().flat_map(|i| columns.iter().map(move |j| [*i, *j]));
     let adders = match width {
@@ -204,13 +213,10 @@ fn of_pairs(k: usize, answers: Vec<([usize; 2], f32)>, adders: &[Adder]) -> Stri
     let found = adders.iter().map(|adder| find_orders(k, MASK as i128, &answers, *adder));
     match &found.max_by_key(Vec::len).unwrap_or_default()[..] {
         [] => {
-            let (near, [i, j]) = answers
-                .iter()
-                .filter(|([i, j], sum)| i != j && (0.0..=k as f32).contains(sum))
-                .map(|(pair, sum)| (k - *sum as usize, *pair))
-                .min()
-                .unwrap_or((k, [0, k - 1]));
-            format!("none that is known; the smallest subtree seen has {near} terms, with terms {i} and {j}")
+            // The subtree that a term shares with the first one, wherever it grows.
+            let of_first = answers.iter().filter(|([i, j], sum)| *i == 0 && j != i && (0.0..=k as f32).contains(sum));
+            let sizes: Vec<String> = of_first.map(|([_, j], sum)| format!("{j}: {}", k - *sum as usize)).collect();
+            format!("none that is known; terms that are added by the time term 0 meets term j: {}", sizes.join(", "))
         }
         [order] => order.describe(),
         [order, others @ ..] => format!("{} (or {} others that give the same sums)", order.describe(), others.len()),

@@ -19,7 +19,7 @@ pub use answers::{Answers, AnswersError};
 pub use folder::{FILES, write_folder};
 pub use identify::{Candidate, Emulated, GroupOutcome, Identified, answer_as, arithmetic, candidates, identify};
 pub use measure::{Property, measure};
-pub use order::{Adder, Inner, ORDERS, Order, find_orders};
+pub use order::{Adder, Inner, Order, find_orders, orders};
 pub use pattern::{KEYS, Pattern, count_modes};
 pub use question::{GROUPS, Group, Operation, Question, questions};
 

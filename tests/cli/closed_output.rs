@@ -34,6 +34,7 @@ const COMMANDS: &[(i32, &[&str], &[&str])] = &[
     (0, &["explain", "keep"], &[]),
     (2, &["explain", "nothing is called that"], &[]),
     (0, &["init", "fresh"], &["fresh/suites/sampler.toml", "fresh/.github/workflows/ulpgate.yml"]),
+    (0, &["probe", "--out", "asked"], &["asked/inputs.npz", "asked/run_jax.py", "asked/run_torch.py"]),
     (0, &["hlo", "show", "on.hlo"], &[]),
     (0, &["hlo", "show", "on.hlo", "--json"], &[]),
     (1, &["hlo", "diff", "off.hlo", "on.hlo"], &[]),
