@@ -48,7 +48,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("input", &[]),
         ("metric", &[]),
         ("subject", &[]),
-        ("criterion", &["metric"]),
+        ("criterion", &["input", "metric", "subject"]),
         ("diff", &["metric", "subject"]),
         ("why", &[]),
         ("same", &["input"]),
