@@ -49,7 +49,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
         ("metric", &[]),
         ("scales", &[]),
         ("subject", &[]),
-        ("criterion", &["metric"]),
+        ("criterion", &["input", "metric", "subject"]),
         ("diff", &["metric", "subject"]),
         ("why", &[]),
         ("same", &["input"]),

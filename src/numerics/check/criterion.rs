@@ -22,7 +22,7 @@ pub(super) struct DotCriterion;
 const HONEST: &str = "honest";
 
 /// Products over which errors are foreseen, at most: outputs beyond are not judged by that criterion.
-const PRODUCTS: usize = 1 << 22;
+const PRODUCTS: usize = 1 << 21;
 
 impl Check for DotCriterion {
     fn name(&self) -> &'static str {
@@ -185,8 +185,14 @@ fn decide(
     let of = |values: &[f64]| -> Vec<f64> { outputs.iter().filter_map(|at| values.get(*at)).copied().collect() };
     let [computed, truth] = [of(computed), of(truth)];
     let dots = Dots::new(lhs, rhs, sizes, outputs.clone()).map_err(|error| error.to_string())?;
-    let permitted: Vec<Honest> = arithmetic.alternatives().iter().map(|one| Honest::of_dots(one, &dots)).collect();
     let observed = Observation { computed: &computed, truth: &truth, format: arithmetic.out };
-    let decision = Criterion::DEFAULT.decide_any(&permitted, &observed, Some(&dots), None);
+    let honest = |one: &DotArithmetic| Honest::of_dots(one, &dots);
+    let decide = |permitted: &[Honest]| Criterion::DEFAULT.decide_any(permitted, &observed, Some(&dots), None);
+    let mut permitted = vec![honest(arithmetic)];
+    let mut decision = decide(&permitted);
+    if decision.as_ref().is_ok_and(|decision| !decision.standing.is_accepted()) {
+        permitted.extend(arithmetic.alternatives().iter().skip(1).map(honest));
+        decision = decide(&permitted);
+    }
     decision.map_err(|error: CriterionError| error.to_string())
 }

@@ -14,19 +14,23 @@ mod decide;
 mod detectable;
 mod dot_arithmetic;
 mod dots;
+mod drawn_trial;
 mod honest;
 mod named_rule;
 mod partial_sum;
 mod statistics;
+mod tolerance;
 
 pub use addition_order::AdditionOrder;
 pub use decide::{Criterion, CriterionError, Decision, Reason, Standing};
 pub use detectable::Detectable;
 pub use dot_arithmetic::{DotArithmetic, DotError};
 pub use dots::{Dots, DotsError};
+pub use drawn_trial::{DrawnTrials, Reference, TrialError};
 pub use honest::{Honest, Latitude};
 pub use named_rule::{DotResults, NamedRule};
 pub use statistics::{Observation, ProductError, Statistics, z_scores};
+pub use tolerance::{FaultyRun, Tolerance, ToleranceReport, ToleranceTrial, ToleranceVerdict};
 
 #[cfg(test)]
 mod tests;

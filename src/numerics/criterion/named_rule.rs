@@ -175,11 +175,11 @@ mod tests {
         let biased = [4.0 + 80.0 * u; 4];
         assert_eq!(NamedRule::TosaDot.ratio(&of(&biased, &truth, &magnitude)), 100.0 / 160.0);
         // A narrower result has fewer terms that count: 100 / 2^8 of bf16, one.
-        let rounded = [4.0 + 3.0 * 8.0 * BF16.unit_roundoff()];
-        let narrow = DotResults { out: &BF16, ..of(&rounded, &[4.0], &[8.0]) };
+        let off = [4.0 + 3.0 * 8.0 * BF16.unit_roundoff()];
+        let narrow = DotResults { out: &BF16, ..of(&off, &[4.0], &[8.0]) };
         assert_eq!(NamedRule::TosaDot.ratio(&narrow), 9.0 / 1.6);
-        let far = [4.0 + 32.0 * 8.0 * u];
-        let fp8 = DotResults { is_fp8: true, products: 8, ..of(&far, &[4.0], &[8.0]) };
+        let off = [4.0 + 32.0 * 8.0 * u];
+        let fp8 = DotResults { is_fp8: true, products: 8, ..of(&off, &[4.0], &[8.0]) };
         assert_eq!(
             NamedRule::TosaDot.ratio(&fp8),
             (32.0 / (2.0 * 8.0 * 1024.0f64)).max(32.0 / (10.0f64 * 1.6 * 8.0 * 1048576.0).sqrt())
