@@ -2,7 +2,7 @@
 
 ``audit`` lowers a JAX function with the jax that is installed, for CPU and for TPUs that need not be there, and says what
 the compiler changed, which tokens are not the true ones and how far results are from the truth. ``diff``, ``evaluate``, ``exact`` and ``show`` take HLO text
-and need no jax. ``assert_conforms`` and ``assert_same_tokens`` are for tests; ``pytest --ulpgate-bless`` accepts what they
+and need no jax. ``scales`` names the rule behind a quantised array, ``quantize`` makes one. ``assert_conforms`` and ``assert_same_tokens`` are for tests; ``pytest --ulpgate-bless`` accepts what they
 find.
 
 >>> import numpy as np, ulpgate

@@ -7,14 +7,13 @@ use ulpgate::tensor::{DType, Data, Tensor};
 use super::{answer, as_bytes, bytes, library, names, packed};
 
 /// File, rule, sub-rule, library, element type, block.
-const FILES: [(&str, &str, &str, &str, &str, usize); 11] = [
+const FILES: [(&str, &str, &str, &str, &str, usize); 10] = [
     ("torchao_ceil_e2m3_f32", "CEIL", "bits of the f32 maximum", "torchao", "e2m3", 32),
     ("quark_even_e3m2_f32", "EVEN", "even_round, byte by to_e8m0_uint8", "quark", "e3m2", 32),
     ("modelopt_rceil_e2m1_bf16", "RCEIL", "c", "modelopt mxfp4", "e2m1", 32),
     ("jax_rceil_e4m3_bf16", "RCEIL", "a", "jax", "e4m3", 32),
     ("qwix_rceil_e2m1_bf16", "RCEIL", "e", "qwix", "e2m1", 32),
     ("torchao_rceil_e4m3_f32_torch215", "RCEIL", "c", "torchao", "e4m3", 32),
-    ("torchao_even_e2m1_f32_torch215", "EVEN", "bits of the f32 maximum", "torchao", "e2m1", 32),
     (
         "jax_nvfp4_nvfp4_bf16",
         "NVFP4",
@@ -90,7 +89,6 @@ fn the_bytes_of_libraries_are_made_again() {
         ("jax_rceil_e4m3_bf16", "mxfp8/RCEIL/a"),
         ("qwix_rceil_e2m1_bf16", "mxfp4/RCEIL/qwix"),
         ("torchao_rceil_e4m3_f32_torch215", "mxfp8/RCEIL/torchao"),
-        ("torchao_even_e2m1_f32_torch215", "mxfp4/EVEN/torchao"),
         ("jax_nvfp4_nvfp4_bf16", "nvfp4/NVFP4/jax"),
         ("torchao_nvfp4_nvfp4_bf16", "nvfp4/NVFP4/torchao"),
         ("modelopt_nvfp4_nvfp4_bf16", "nvfp4/NVFP4/modelopt"),

@@ -1,6 +1,7 @@
 //! `ulpgate::scales` and `ulpgate::scaled`: tensors by public libraries are named, their bytes are made again, and faults are found.
 
 mod command;
+mod dots;
 mod faults;
 mod libraries;
 

@@ -40,6 +40,7 @@ mod refinement;
 mod replay;
 mod room;
 mod scalar;
+pub mod scaled_dot;
 pub mod select;
 mod side_by_side;
 mod sum;

@@ -49,6 +49,7 @@ mod radix;
 mod reach;
 mod reduce;
 mod running;
+pub mod scaled_dot;
 mod scatter;
 mod select;
 mod share;

@@ -1,0 +1,101 @@
+//! Dots of scaled blocks: the truth, and the public order of TorchTPU's kernel bit for bit.
+
+use ulpgate::file::safetensors;
+use ulpgate::machine::scaled_dot::{ScaledOrder, scaled_dot};
+use ulpgate::num::{F8E4M3FN, F8E8M0FNU, F32, F64};
+use ulpgate::oracle::scaled_dot;
+use ulpgate::scaled::{BlockDot, BlockDotError};
+use ulpgate::tensor::{DType, Tensor};
+
+use super::path;
+
+/// Numbers of a tensor of codes or floats.
+fn decoded(tensor: &Tensor) -> Vec<f64> {
+    let bits = |at| tensor.data().bits(at);
+    let of = |format: &'static ulpgate::num::Format| (0..tensor.len()).map(|at| format.decode(bits(at))).collect();
+    match tensor.dtype() {
+        DType::U8 => of(&F8E8M0FNU),
+        DType::F8E4M3FN => of(&F8E4M3FN),
+        _ => tensor.data().to_f64s(),
+    }
+}
+
+/// The dot of a file, and its stored results by name.
+fn read(name: &str) -> (BlockDot, impl Fn(&str) -> Tensor) {
+    let tensors = safetensors::read(&path(name)).unwrap();
+    let find = move |name: &str| tensors.iter().find(|(known, _)| known == name).unwrap().1.clone();
+    let numbers = ["a", "b", "scale_a", "scale_b"].map(|name| {
+        let tensor = find(name);
+        // Bytes of elements are e4m3.
+        let is_element = name.len() == 1 && tensor.dtype() == DType::U8;
+        if is_element {
+            tensor.data().to_f64s().iter().map(|code| F8E4M3FN.decode(*code as u64)).collect()
+        } else {
+            decoded(&tensor)
+        }
+    });
+    (BlockDot::new([6, 1024, 5], 32, numbers).unwrap(), find)
+}
+
+fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|value| value.to_bits()).collect()
+}
+
+#[test]
+fn the_truth_is_the_exact_sum_rounded_once() {
+    for name in ["dot_mx_tight", "dot_rowcol_tight", "dot_rowcol"] {
+        let (dot, stored) = read(name);
+        let truth = scaled_dot::scaled_dot(&dot, &F64);
+        assert_eq!(truth, stored("exact").data().to_f64s(), "{name}");
+        let single: Vec<f64> = scaled_dot::scaled_dot(&dot, &F32);
+        let once: Vec<f64> = truth.iter().map(|value| f64::from(*value as f32)).collect();
+        assert_eq!(single, once, "{name}");
+    }
+}
+
+#[test]
+fn the_public_order_is_followed_bit_for_bit() {
+    for name in ["dot_mx_tight", "dot_rowcol_tight", "dot_rowcol"] {
+        let (dot, stored) = read(name);
+        for (order, result) in [
+            (ScaledOrder::Tiles(512), "ordered"),
+            (ScaledOrder::Flat, "ordered_flat"),
+            (ScaledOrder::FusedTiles(512), "ordered_fma"),
+        ] {
+            assert_eq!(bits(&scaled_dot(&dot, order)), bits(&stored(result).data().to_f32s()), "{name} {result}");
+        }
+    }
+    // The orders part.
+    let (dot, _) = read("dot_rowcol_tight");
+    let all = [ScaledOrder::Tiles(512), ScaledOrder::Tiles(256), ScaledOrder::Flat, ScaledOrder::FusedTiles(512)];
+    let all = all.map(|order| bits(&scaled_dot(&dot, order)));
+    assert!((0..4).all(|one| (one + 1..4).all(|other| all[one] != all[other])));
+}
+
+/// One row and column by hand: block dots 1 and 2^-24, and scales that are powers of two.
+#[test]
+fn every_order_rounds_where_it_says() {
+    let a = vec![1.0, 0.0, 2f64.powi(-9), 2f64.powi(-9)];
+    let b = vec![1.0, 0.0, 2f64.powi(-8), 2f64.powi(-8)];
+    let scales = vec![1.0, 2f64.powi(-8)];
+    let dot = BlockDot::new([1, 4, 1], 2, [a, b, scales, vec![1.0, 1.0]]).unwrap();
+    // 2 * 2^-17 * 2^-8 = 2^-24, half an ulp of 1: a tie to even.
+    let of = |order| f64::from(scaled_dot(&dot, order)[0]);
+    for order in [ScaledOrder::Tiles(2), ScaledOrder::Flat, ScaledOrder::InUnit(4), ScaledOrder::Dequantized] {
+        assert_eq!(of(order), 1.0, "{order:?}");
+    }
+    assert_eq!(scaled_dot::scaled_dot(&dot, &F64), [1.0 + 2f64.powi(-24)]);
+    assert_eq!(scaled_dot::scaled_dot(&dot, &F32), [1.0]);
+}
+
+#[test]
+fn numbers_that_make_no_dot_are_refused() {
+    let one = || vec![1.0];
+    let counts = BlockDot::new([1, 2, 1], 2, [one(), one(), one(), one()]);
+    assert!(matches!(counts, Err(BlockDotError::Counts { expected: [2, 2, 1, 1], found: [1, 1, 1, 1], .. })));
+    assert!(matches!(BlockDot::new([1, 1, 1], 0, [one(), one(), one(), one()]), Err(BlockDotError::Counts { .. })));
+    let element = BlockDot::new([1, 1, 1], 1, [vec![f64::NAN], one(), one(), one()]);
+    assert!(matches!(element, Err(BlockDotError::Element(_))));
+    let scale = BlockDot::new([1, 1, 1], 1, [one(), one(), vec![0.1], one()]);
+    assert_eq!(scale, Err(BlockDotError::Scale(0.1)));
+}
