@@ -14,7 +14,7 @@ use crate::tensor::Tensor;
 use super::super::check_target;
 use super::super::folder_pair::{FolderPair, Outcome as PairOutcome, name_in_list};
 use super::super::seconds::Limit;
-use super::accepted::{Accepted, Compared};
+use super::accepted::{Accepted, ComparedPair};
 use super::eval::inputs;
 use super::verdict_reason::{contradiction, why_equal};
 use super::{Exit, Failure, announce, read, read_with_opaque};
@@ -140,7 +140,7 @@ fn run_accepting(
     };
     let mut printed = Vec::new();
     run_pair(arguments, &mut printed)?;
-    let Compared { new, gone, accepted } = accepted.compare(name_in_list(name)?, &String::from_utf8_lossy(&printed));
+    let ComparedPair { new, gone, accepted } = accepted.compare(name_in_list(name)?, &String::from_utf8_lossy(&printed));
     new.iter().try_for_each(|line| writeln!(out, "new: {line}"))?;
     gone.iter().try_for_each(|line| writeln!(out, "gone: {line}"))?;
     if accepted > 0 {
