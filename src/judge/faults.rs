@@ -288,6 +288,7 @@ fn stretch(evidence: &Evidence) -> Option<Pattern> {
     best
 }
 
+#[expect(clippy::too_many_lines, reason = "one search with one state")]
 fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
     let evidence = runner.evidence;
     let program = with_mask(evidence.ground.program, sum);
