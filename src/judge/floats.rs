@@ -36,6 +36,7 @@ struct Class<'a> {
     spread: [f64; 2],
 }
 
+#[expect(clippy::too_many_lines, reason = "the facts of one result are gathered together")]
 pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedResult {
     let program = ground.program;
     let shape = program.entry().instructions[program.outputs()[output]].shape.clone();
@@ -127,6 +128,7 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
 
 /// Whether a result is outside, `None` if nothing is known; the reasons; and the faults that explain it.
 #[allow(clippy::too_many_arguments)]
+#[expect(clippy::too_many_lines, reason = "the facts of one result are weighed together")]
 fn weigh(
     ground: &Ground,
     output: usize,

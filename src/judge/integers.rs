@@ -29,6 +29,7 @@ pub struct Token {
 /// Tokens that are listed at most.
 const TOLD: usize = 64;
 
+#[expect(clippy::too_many_lines, reason = "the facts of one result are gathered together")]
 pub(super) fn judge(
     ground: &Ground,
     output: usize,

@@ -100,6 +100,7 @@ pub struct Question {
 
 impl Question {
     /// The program, as HLO text.
+    #[expect(clippy::too_many_lines, reason = "one arm for each question")]
     pub fn hlo(&self) -> String {
         let dtype = self.dtype.name();
         let dims = |at: usize| self.operands.get(at).map_or(Vec::new(), |(_, tensor)| tensor.dims().to_vec());

@@ -124,6 +124,7 @@ pub(super) fn with_input(given: &Given, values: &[f32], dtype: crate::tensor::DT
     answer(&Case { elements, scales, types, values }, given, values)
 }
 
+#[expect(clippy::too_many_lines, reason = "the parts of one record depend on those before")]
 fn answer(case: &Case, given: &Given, values: &[f32]) -> Result<Answer, ScalesError> {
     let (elements, scales) = (case.elements, case.scales);
     let sample: Vec<(usize, Block, Extreme)> = case

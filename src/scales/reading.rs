@@ -118,6 +118,7 @@ fn unpacked(bytes: &[u8], row: usize, kept: usize, packing: Packing) -> Vec<u8> 
 }
 
 /// Readings of the elements, the likeliest first.
+#[expect(clippy::too_many_lines, reason = "one reading after another, the likeliest first")]
 pub fn elements(given: &Given) -> Result<Vec<Elements>, ScalesError> {
     let stored = &given.elements;
     let refused = || ScalesError::DType {

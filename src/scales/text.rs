@@ -21,6 +21,7 @@ fn class_line(class: &Class, to: &mut String) -> fmt::Result {
 ///
 /// # Errors
 /// If the text cannot grow.
+#[expect(clippy::too_many_lines, reason = "the lines of one text, in order")]
 pub fn text(answer: &Answer) -> Result<String, fmt::Error> {
     let mut to = String::new();
     let axis = answer.axis.map_or(format!("{:?}", answer.block_shape), |axis| format!("axis {axis}"));

@@ -86,6 +86,7 @@ pub(super) fn answer(given: &Given) -> Result<Answer, ScalesError> {
     best.map(|(answer, _)| answer).ok_or_else(|| if has_reading { ScalesError::NoBlocks } else { dims() })
 }
 
+#[expect(clippy::too_many_lines, reason = "one search with one state")]
 fn of_reading(given: &Given, elements: &Elements, scales: &Scales) -> Option<Answer> {
     let blocks = largest(elements, scales);
     if blocks.is_empty() {

@@ -304,6 +304,7 @@ impl Criterion {
     }
 
     /// The tests of one arithmetic.
+    #[expect(clippy::too_many_lines, reason = "the tests of one arithmetic, in order")]
     fn test(&self, honest: &Honest, observed: &Observation, dots: Option<&Dots>) -> Result<Decision, CriterionError> {
         let [computed, truth] = [observed.computed.len(), observed.truth.len()];
         let lengths = [honest.known.len(), honest.deviation.len()];
