@@ -141,7 +141,7 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
                 (Op::Constant(value), _) => match self.constants.get(&(callee, id)) {
                     Some(known) => known.clone(),
                     None => {
-                        let known = self.meaning(value, instruction);
+                        let known = self.real_constant(value, instruction);
                         self.constants.insert((callee, id), known.clone());
                         known
                     }

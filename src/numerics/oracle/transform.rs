@@ -13,7 +13,7 @@ use super::turn::Cosine;
 
 impl<A: Arithmetic> Pass<'_, A> {
     /// The meaning of a constant over the real numbers: its elements, or what stands beside it.
-    pub(super) fn meaning(&mut self, value: &Tensor, instruction: &Instruction) -> Value<A> {
+    pub(super) fn real_constant(&mut self, value: &Tensor, instruction: &Instruction) -> Value<A> {
         match instruction.library.as_deref() {
             Some(LibraryFunction::Turns(turns)) => self.turns(turns, &instruction.shape),
             Some(LibraryFunction::TruthAlone) => Value::integer(value.dtype(), vec![Some(1); value.len()]),
