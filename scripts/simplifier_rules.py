@@ -30,6 +30,11 @@ SHAPES = {
 # Constants whose elements differ.
 V, W = np.linspace(0.1, 0.9, 128, dtype=np.float32), np.linspace(0.3, 0.7, 128, dtype=np.float32)
 V8, W8 = np.tile(V, (8, 1)), np.tile(W, (8, 1))
+# A constant operand of a dot, and a constant of which a slice is taken; the type and the dimension numbers of some rules.
+K = np.linspace(0.1, 0.9, 256 * 8, dtype=np.float32).reshape(256, 8)
+L = np.linspace(0.3, 0.7, 64 * 64, dtype=np.float32).reshape(64, 64)
+BF16 = jnp.bfloat16
+NHWC = ("NHWC", "HWIO", "NHWC")
 RULES = {
     "(x*c)*d": lambda x: (x * 0.1) * 0.7,
     "c*(d*x)": lambda x: 0.7 * (0.1 * x),
@@ -176,6 +181,31 @@ RULES = {
     "dot(a,ones)": lambda a: a @ jnp.ones((128, 256)),
     "dot(a,full)": lambda a: a @ jnp.full((128, 256), 0.1),
     "dot(a,bcast)": lambda a, s: a @ jnp.broadcast_to(s, (128, 256)),
+    "dot(a|a2,V)": lambda a: jnp.concatenate([a, a * 2 + 1], 1) @ K,
+    "dot(transpose(a),V)": lambda a: a.reshape(256, 8, 16).transpose(0, 2, 1).reshape(256, 128) @ K[:128],
+    "dot(V,slice(W,s))": lambda s: K[:64].T @ lax.dynamic_slice(L, (0, s.astype(jnp.int32)), (64, 8)),
+    "sum_b(dot)": lambda a, b: lax.dot_general(a.reshape(4, 64, 128), b.reshape(4, 128, 64), (((2,), (1,)), ((0,), (0,)))).sum(0),
+    "bf16 dot(a|a2,V)": lambda a: jnp.concatenate([a.astype(BF16), a.astype(BF16) * 2 + 1], 1) @ K.astype(BF16),
+    "bf16 sum_b(dot)": lambda a, b: lax.reduce(
+        lax.dot_general(a.astype(BF16).reshape(4, 64, 128), b.astype(BF16).reshape(4, 128, 64), (((2,), (1,)), ((0,), (0,)))),
+        BF16(0), lax.add, (0,)),
+    "conv 1x1": lambda a: lax.conv_general_dilated(a.reshape(2, 16, 8, 128), K[:128].reshape(1, 1, 128, 8), (1, 1), "VALID", dimension_numbers=NHWC),
+    "conv depthwise 1x1": lambda a: lax.conv_general_dilated(
+        a.reshape(2, 16, 8, 128), V.reshape(1, 1, 1, 128), (1, 1), "VALID", dimension_numbers=NHWC, feature_group_count=128),
+    "conv depthwise whole": lambda a: lax.conv_general_dilated(
+        a.reshape(2, 16, 8, 128), jnp.broadcast_to(V, (16, 8, 1, 128)), (1, 1), "VALID", dimension_numbers=NHWC, feature_group_count=128),
+    "conv(x*c)": lambda a: lax.conv_general_dilated(
+        a.reshape(2, 16, 8, 128) * 0.1, jnp.broadcast_to(V[:, None], (3, 3, 128, 8)), (1, 1), "VALID", dimension_numbers=NHWC),
+    "conv(x)*c": lambda a: 0.1 * lax.conv_general_dilated(
+        a.reshape(2, 16, 8, 128), jnp.broadcast_to(V[:, None], (3, 3, 128, 8)), (1, 1), "VALID", dimension_numbers=NHWC),
+    "conv(pad(x))": lambda a: lax.conv_general_dilated(
+        jnp.pad(a.reshape(2, 16, 8, 128), ((0, 0), (1, 1), (1, 1), (0, 0))), jnp.broadcast_to(V[:, None], (3, 3, 128, 8)), (1, 1),
+        "VALID", dimension_numbers=NHWC),
+    "rsqrt(1/|x|)": lambda x: lax.rsqrt(1 / abs(x)),
+    "rsqrt(x^-2)": lambda x: lax.rsqrt(lax.pow(x, -2.0)),
+    "rsqrt(|x|^-2)": lambda x: lax.rsqrt(lax.pow(abs(x), -2.0)),
+    "rsqrt(x*x)": lambda x: lax.rsqrt(x * x),
+    "rsqrt(sqrt(x))": lambda x: lax.rsqrt(lax.sqrt(x)),
     "dot(a|a2,b)": lambda a, b: jnp.concatenate([a[:, :64], a[:, 64:] * 2], 1) @ b,
     "bf16 (x*c)*d": lambda x: (x.astype(jnp.bfloat16) * 0.1) * 0.7,
     "bf16 (x/c)*d": lambda x: (x.astype(jnp.bfloat16) / 0.7) * 0.3,

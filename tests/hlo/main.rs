@@ -1,5 +1,6 @@
 //! HLO files: read, printed, lowered, run, shown, compared, and in suites.
 
+mod algebra;
 mod collectives;
 mod compiled;
 mod complex;

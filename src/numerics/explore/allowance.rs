@@ -15,6 +15,7 @@ use crate::tensor::DType;
 use super::{Settings, forms};
 
 mod dots;
+mod joined_dots;
 
 /// The latitude of each instruction of the entry.
 pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude> {
@@ -26,13 +27,14 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
     let analysis = Analysis::new(program);
     let widest = Analysis::new(&widest);
     let prepared = Prepared::new(program);
-    let [orders, contracts, reciprocals] =
-        [Freedom::Order, Freedom::Contraction, Freedom::Reciprocal].map(|freedom| settings.permits(freedom));
+    let [orders, contracts, reciprocals, algebra] =
+        [Freedom::Order, Freedom::Contraction, Freedom::Reciprocal, Freedom::Algebra]
+            .map(|freedom| settings.permits(freedom));
     let own = &settings.computed();
     let of = |id: ValueId, mode: &Mode| {
         let unit = mode.vector_unit();
-        Maker { analysis: &analysis, prepared: &prepared, widest: &widest, mode, unit, orders, contracts, reciprocals }
-            .of(id)
+        let (analysis, prepared, widest) = (&analysis, &prepared, &widest);
+        Maker { analysis, prepared, widest, mode, unit, orders, contracts, reciprocals, algebra }.of(id)
     };
     let erring = settings.permits(Freedom::Functions).then(|| erring(own));
     let others = settings.any_mode.then(|| Others::new(&settings.mode));
@@ -42,7 +44,7 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
         others.iter().chain(erring).fold(of(id, own), |latitude, mode| latitude.or(of(id, mode)))
     };
     let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
-    if settings.permits(Freedom::Algebra) {
+    if algebra {
         let modes = others.iter().flat_map(|others| &others.functions).chain(&erring).chain([own]);
         let analyses = forms::Analyses { analysis: &analysis, units: modes.map(Mode::vector_unit).collect() };
         forms::widen(&mut latitudes, &analyses);
@@ -114,6 +116,7 @@ struct Maker<'a> {
     orders: bool,
     contracts: bool,
     reciprocals: bool,
+    algebra: bool,
 }
 
 /// The formats to which arithmetic in a type rounds, one after the other.
@@ -148,7 +151,8 @@ impl Maker<'_> {
             op if matches!(op.class(), Class::Source | Class::Moves | Class::Lists) => exact(0.0),
             Op::Convert if gives_floats => {
                 let from = operand(0).and_then(|operand| operand.shape.dtype());
-                self.conversion(from, own)
+                let rounded = self.conversion(from, own);
+                if self.is_of_joined_dots(id) { rounded.or_unrounded() } else { rounded }
             }
             // Whether a subnormal is a zero, a conversion to a predicate asks.
             Op::Convert => exact(if own == Some(DType::Pred) { floor } else { 0.0 }),

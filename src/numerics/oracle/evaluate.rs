@@ -8,8 +8,7 @@ use std::collections::HashMap;
 use crate::analysis;
 use crate::deadline;
 use crate::ir::{
-    Compare, CompareOrder, ComputationId, Instruction, LibraryFunction, Op, Program, Shape, TRIP_BOUND, Unary, ValueId,
-    movement,
+    Compare, CompareOrder, ComputationId, Instruction, Op, Program, Shape, TRIP_BOUND, Unary, ValueId, movement,
 };
 use crate::tensor::Tensor;
 
@@ -143,13 +142,7 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
                 (Op::Constant(value), _) => match self.constants.get(&(callee, id)) {
                     Some(known) => known.clone(),
                     None => {
-                        let known = match instruction.library.as_deref() {
-                            Some(LibraryFunction::Turns(turns)) => self.turns(turns, &instruction.shape),
-                            Some(LibraryFunction::TruthAlone) => {
-                                Value::integer(value.dtype(), vec![Some(1); value.len()])
-                            }
-                            _ => self.tensor_value(value),
-                        };
+                        let known = self.real_constant(value, instruction);
                         self.constants.insert((callee, id), known.clone());
                         known
                     }

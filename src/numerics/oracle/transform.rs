@@ -1,8 +1,9 @@
-//! Factors of Fourier transforms.
+//! Constants that stand for other real numbers: factors of Fourier transforms, and predicates of the truth alone.
 
 use std::collections::HashMap;
 
-use crate::ir::{Shape, Turns};
+use crate::ir::{Instruction, LibraryFunction, Shape, Turns};
+use crate::tensor::Tensor;
 
 use super::arithmetic::Arithmetic;
 use super::elements::{Element, Value};
@@ -11,8 +12,17 @@ use super::order::Identity;
 use super::turn::Cosine;
 
 impl<A: Arithmetic> Pass<'_, A> {
+    /// The meaning of a constant over the real numbers: its elements, or what stands beside it.
+    pub(super) fn real_constant(&mut self, value: &Tensor, instruction: &Instruction) -> Value<A> {
+        match instruction.library.as_deref() {
+            Some(LibraryFunction::Turns(turns)) => self.turns(turns, &instruction.shape),
+            Some(LibraryFunction::TruthAlone) => Value::integer(value.dtype(), vec![Some(1); value.len()]),
+            _ => self.tensor_value(value),
+        }
+    }
+
     /// The real numbers that a constant of a Fourier transform stands for.
-    pub(super) fn turns(&mut self, turns: &Turns, shape: &Shape) -> Value<A> {
+    fn turns(&mut self, turns: &Turns, shape: &Shape) -> Value<A> {
         let [rows, columns] = turns.dims;
         if shape.dims() != turns.dims {
             return self.forget(shape);

@@ -4,7 +4,7 @@ use crate::analysis::Precision;
 use crate::ir::{DotPlan, Op, ValueId};
 use crate::machine::DotSite;
 use crate::machine::mxu::{DotPromise, Intake};
-use crate::num::{BF16, F32};
+use crate::num::{BF16, F32, Format};
 use crate::oracle::{Additions, BLOCK, Latitude, ProductOrder, Rounding};
 use crate::stat::gamma;
 use crate::tensor::DType;
@@ -16,7 +16,7 @@ const SHORTEST_BLOCK: u64 = 128;
 
 impl Maker<'_> {
     /// The latitude of a dot of floats: no less than the passes lose that its precision asks for, and no more but for the order of
-    /// additions.
+    /// additions, and for what a compiler takes apart or puts together.
     pub(super) fn dot(&self, id: ValueId, dtype: DType) -> Latitude {
         let instruction = self.instruction(id);
         let Op::Dot { dims, .. } = &instruction.op else { return Latitude::Unknown };
@@ -25,7 +25,10 @@ impl Maker<'_> {
         let holds = |at: usize| self.widest.precisions()[instruction.operands[at]].first();
         let bf16_valued = [0, 1].iter().all(|at| holds(*at).is_some_and(|held| held.within(Precision::of(&BF16))));
         let dtypes = shapes.map(|shape| shape.dtype());
-        let promise = self.mode.dot_promise(&DotSite::of(instruction, dtypes, &plan), bf16_valued);
+        let site = DotSite::of(instruction, dtypes, &plan);
+        let (pieces, joined) = (self.pieces(instruction, dims), self.joined_batches(id, dims));
+        let [m, k, n] = [plan.m, plan.k.saturating_mul(joined), plan.n];
+        let promise = self.mode.dot_promise(&DotSite { sizes: [m, k, n], ..site }, bf16_valued);
         let Some(most) = gamma(promise.chain.max(promise.products), promise.unit_roundoff) else {
             return Latitude::Unknown;
         };
@@ -33,12 +36,16 @@ impl Maker<'_> {
             Intake::Flushed(floor) => (floor, None),
             Intake::Split { below, at_most } => (0.0, Some((below, at_most))),
         };
+        // Sums of pieces in a type that is narrower than the additions' have an error that no order of these has.
+        let narrower = |format: &&Format| pieces > 1 && format.unit_roundoff() > promise.unit_roundoff;
+        let format = self.coarsest(id, dtype).filter(narrower);
         let order = self.orders.then(|| {
             let extents = dims.lhs_contracting.iter().map(|dim| shapes[0].dims()[*dim]);
             // Of several dims that are summed over, any may be the outer one.
-            let is_one_dim = extents.filter(|extent| *extent > 1).count() < 2;
-            in_any_order(&promise, plan.k as u64, is_one_dim)
+            let is_one_dim = joined == 1 && extents.filter(|extent| *extent > 1).count() < 2;
+            in_any_order(&promise, k as u64, is_one_dim)
         });
+        let order = order.map(|order| order.filter(|_| format.is_none()));
         let share = match order.as_ref().and_then(|order| order.as_ref()) {
             Some(order) => order.error(1.0, 1.0, 1.0),
             None => {
@@ -46,6 +53,12 @@ impl Maker<'_> {
                 let Some(gamma) = gamma(chain, promise.unit_roundoff) else { return Latitude::Unknown };
                 promise.split + gamma * (1.0 + promise.spread)
             }
+        };
+        // Each piece is rounded once, and met by one addition for each piece behind it.
+        let share = match format.map(|format| gamma(pieces as u64 + 1, format.unit_roundoff())) {
+            Some(Some(gamma)) => share + gamma * (1.0 + share),
+            Some(None) => return Latitude::Unknown,
+            None => share,
         };
         let largest = if dtypes == [Some(DType::F64); 2] { f64::MAX } else { f64::from(f32::MAX) };
         let additions = Additions {
@@ -57,12 +70,10 @@ impl Maker<'_> {
             intake,
             order: order.flatten().map(Box::new),
         };
-        Latitude::Rounded(Rounding {
-            floor,
-            additions: Some(additions),
-            formats: formats(dtype),
-            ..Rounding::default()
-        })
+        // What is added in one dot is rounded once, behind the sum.
+        let may_stay = joined > 1;
+        let formats = formats(dtype);
+        Latitude::Rounded(Rounding { floor, additions: Some(additions), formats, may_stay, ..Rounding::default() })
     }
 }
 

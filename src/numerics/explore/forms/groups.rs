@@ -135,6 +135,19 @@ impl<'a> Groups<'a> {
                     self.join(id, a);
                 }
             }
+            (Op::Unary(Unary::Rsqrt), &[a]) => {
+                // rsqrt(1/x) is sqrt(x), and rsqrt(x^-2) is |x|.
+                let under = &self.instructions[self.roots[a]];
+                let of_constant = |at: usize| under.operands.get(at).is_some_and(|id| self.known[*id].is_constant);
+                let is_inverse = match under.op {
+                    Op::Binary(Binary::Divide) => of_constant(0),
+                    Op::Binary(Binary::Power) => of_constant(1),
+                    _ => false,
+                };
+                if is_inverse {
+                    self.join(id, a);
+                }
+            }
             (Op::Unary(Unary::Log), &[a]) => match self.operation(a) {
                 // log(exp(x)) is x, and all that x is.
                 Op::Unary(Unary::Exponential) => {
