@@ -102,12 +102,12 @@ impl Read {
 
 /// Whether the computations of an opcode are lowered instruction by instruction, each with its own settings.
 fn is_inlined(opcode: &Opcode) -> bool {
-    match opcode {
+    matches!(
+        opcode,
         Opcode::Control(_)
-        | Opcode::Asynchronous(Asynchronous::AsyncStart | Asynchronous::CallStart)
-        | Opcode::Collective(Collective::AllReduce | Collective::AllReduceStart | Collective::ReduceScatter) => true,
-        _ => false,
-    }
+            | Opcode::Asynchronous(Asynchronous::AsyncStart | Asynchronous::CallStart)
+            | Opcode::Collective(Collective::AllReduce | Collective::AllReduceStart | Collective::ReduceScatter)
+    )
 }
 
 /// The computations that an attribute names.
