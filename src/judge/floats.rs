@@ -233,20 +233,24 @@ fn named(ground: &Ground) -> Option<String> {
     ground.settings.mode.as_ref().map(ToString::to_string)
 }
 
-/// Whether a result errs no more than a class does: as a whole, in each row, and at its worst.
+/// Whether a result errs no more than a class does: as a whole, in each row, and at its worst; errors beside the row's own size.
 fn is_as_accurate(class: &Class, compared: &Compared, truth: &[f64]) -> bool {
     let row = compared.dims.last().copied().unwrap_or(1).max(1);
     let observed = compared.observed;
+    let size =
+        |line: &[f64]| (line.iter().map(|x| x * x).sum::<f64>() / line.len() as f64).sqrt().max(f64::MIN_POSITIVE);
+    let scale: Vec<f64> = truth.chunks(row).flat_map(|line| vec![size(line); line.len()]).collect();
+    let whole = Compared { observed, scale: &scale, dims: compared.dims };
     class.members.iter().any(|(_, values)| {
-        let own = compared.distance(values, truth);
+        let own = whole.distance(values, truth);
         let in_row = |start: usize| {
             let rows = start..start + row;
-            let part = Compared { observed, scale: &compared.scale[rows.clone()], dims: &[] };
+            let part = Compared { observed, scale: &scale[rows.clone()], dims: &[] };
             let distance = |values: &[f64]| part.distance(&values[rows.clone()], &truth[rows.clone()]);
             distance(observed) <= 2.5 * distance(values).max(own)
         };
-        compared.distance(observed, truth) <= 1.05 * own
-            && compared.largest(observed, truth) <= 2.0 * compared.largest(values, truth)
+        whole.distance(observed, truth) <= 1.05 * own
+            && whole.largest(observed, truth) <= 2.0 * whole.largest(values, truth)
             && (0..observed.len()).step_by(row).all(in_row)
     })
 }

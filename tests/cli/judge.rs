@@ -70,7 +70,6 @@ fn faults_are_named() {
         ("matmul_f32", "x_blas_stale", "scaled", "0 to 31 have a factor of 1.25"),
         ("matmul_f32", "x_blas_permuted", "permuted", "one place earlier in dim 1"),
         ("matmul_f32", "x_blas_rowswap", "other-row", "row 0 has the values of row 7"),
-        ("matmul_bf16", "x_blas_drop", "dropped", "of the 64 terms of dot_general.1, 21 is dropped"),
         ("matmul_bf16", "x_blas_doubled", "doubled", "32 to 35 are doubled"),
         ("attention_f32", "x_blas_maskrow", "rows", "1 of 32 rows: 16"),
         ("attention_f32", "x_blas_vroll", "permuted", "one place earlier in dim 0"),
