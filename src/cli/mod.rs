@@ -26,6 +26,7 @@ mod seconds;
 mod summary;
 mod terminal;
 mod threads;
+mod tolerance;
 mod watch;
 mod worst_rows;
 
@@ -63,7 +64,7 @@ const REPORTS: &str = "reports";
     about = "Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth",
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
         Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
-        changed gate, two programs that differ, elements that --exact leaves undecided, a row that explore does not prove, or a flipped token; 2 could not judge (bad file, unknown name, \
+        changed gate, two programs that differ, elements that --exact leaves undecided, a row that explore does not prove, a flipped token, or a tolerance that is not fine; 2 could not judge (bad file, unknown name, \
         unsupported operation, programs that same leaves open, nothing judged or decided, the time of --seconds over; another process writes the same folder). The code is the \
          verdict whoever reads the output.\n\n\
          ULPGATE_MEMORY=8G: the memory that arrays may take at once [default: what the system, control groups and ulimit -v leave]. \
@@ -96,6 +97,8 @@ enum Command {
     Same(same::Arguments),
     /// Every outcome that a compiler's flags permit: which rows keep their token whatever it chooses, and which do not
     Explore(explore::Arguments),
+    /// Tell whether honest results keep to a test's tolerance, and which faults it lets pass
+    Tolerance(tolerance::Arguments),
     /// Write a first suite, a program and a CI workflow into a repository
     Init(init::Arguments),
     /// Explain a name, a column, a verdict, a mode, or a case: what it models, the rows that show what it finds, and
@@ -115,6 +118,7 @@ impl Command {
             Command::Hlo(command) => command.is_for_programs(),
             Command::Same(arguments) => arguments.json,
             Command::Explore(arguments) => arguments.json,
+            Command::Tolerance(arguments) => arguments.json,
             Command::Init(_) | Command::Explain(_) => false,
         }
     }
@@ -130,6 +134,7 @@ impl Command {
             | Command::List(_)
             | Command::Same(_)
             | Command::Explore(_)
+            | Command::Tolerance(_)
             | Command::Init(_)
             | Command::Explain(_) => None,
         }
@@ -144,7 +149,11 @@ impl Command {
             | Command::Merge(_)
             | Command::List(_)
             | Command::Init(_) => false,
-            Command::Hlo(_) | Command::Same(_) | Command::Explore(_) | Command::Explain(_) => true,
+            Command::Hlo(_)
+            | Command::Same(_)
+            | Command::Explore(_)
+            | Command::Tolerance(_)
+            | Command::Explain(_) => true,
         }
     }
 }
@@ -215,6 +224,7 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Explore(arguments) => explore::run(&arguments, &mut out),
         Command::Hlo(command) => hlo::run(&command, &mut out),
         Command::Same(arguments) => same::run(&arguments, &mut out),
+        Command::Tolerance(arguments) => tolerance::run(&arguments, &mut out),
     });
     // The verdict stands, whoever reads it; output that was lost on a full disk is none.
     let written = out.finish();
