@@ -149,11 +149,9 @@ impl Command {
             | Command::Merge(_)
             | Command::List(_)
             | Command::Init(_) => false,
-            Command::Hlo(_)
-            | Command::Same(_)
-            | Command::Explore(_)
-            | Command::Tolerance(_)
-            | Command::Explain(_) => true,
+            Command::Hlo(_) | Command::Same(_) | Command::Explore(_) | Command::Tolerance(_) | Command::Explain(_) => {
+                true
+            }
         }
     }
 }
