@@ -29,6 +29,7 @@ mod seconds;
 mod summary;
 mod terminal;
 mod threads;
+mod tolerance;
 mod watch;
 mod worst_rows;
 
@@ -66,7 +67,7 @@ const REPORTS: &str = "reports";
     about = "Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth",
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
         Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
-        changed gate, two programs that differ, elements that --exact leaves undecided, a result that judge finds outside, a row that explore does not prove, a flipped token, scales that no rule explains, or answers to a probe that no mode gives; 2 could not judge (bad file, unknown name, \
+        changed gate, two programs that differ, elements that --exact leaves undecided, a result that judge finds outside, a row that explore does not prove, a flipped token, scales that no rule explains, answers to a probe that no mode gives, or a tolerance that is not fine; 2 could not judge (bad file, unknown name, \
         unsupported operation, programs that same leaves open, nothing judged or decided, the time of --seconds over; another process writes the same folder). The code is the \
          verdict whoever reads the output.\n\n\
          ULPGATE_MEMORY=8G: the memory that arrays may take at once [default: what the system, control groups and ulimit -v leave]. \
@@ -105,6 +106,8 @@ enum Command {
     Scales(scales::ScalesArguments),
     /// Which mode a chip, a compiler or a framework computes in: questions to ask it, and the modes that its answers name
     Probe(probe::ProbeArguments),
+    /// Tell whether honest results keep to a test's tolerance, and which faults it lets pass
+    Tolerance(tolerance::ToleranceArguments),
     /// Write a first suite, a program and a CI workflow into a repository
     Init(init::InitArguments),
     /// Explain a name, a column, a verdict, a mode, or a case: what it models, the rows that show what it finds, and
@@ -127,6 +130,7 @@ impl Command {
             Command::Explore(arguments) => arguments.json,
             Command::Judge(arguments) => arguments.json,
             Command::Probe(arguments) => arguments.json,
+            Command::Tolerance(arguments) => arguments.json,
             Command::Init(_) | Command::Explain(_) => false,
         }
     }
@@ -145,6 +149,7 @@ impl Command {
             | Command::Scales(_)
             | Command::Explore(_)
             | Command::Probe(_)
+            | Command::Tolerance(_)
             | Command::Init(_)
             | Command::Explain(_) => None,
         }
@@ -165,6 +170,7 @@ impl Command {
             | Command::Explore(_)
             | Command::Judge(_)
             | Command::Probe(_)
+            | Command::Tolerance(_)
             | Command::Explain(_) => true,
         }
     }
@@ -239,6 +245,7 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Judge(arguments) => judge::run(&arguments, &mut out),
         Command::Scales(arguments) => scales::run(&arguments, &mut out),
         Command::Probe(arguments) => probe::run(&arguments, &mut out),
+        Command::Tolerance(arguments) => tolerance::run(&arguments, &mut out),
     });
     // The verdict stands, whoever reads it; output that was lost on a full disk is none.
     let written = out.finish();
