@@ -257,7 +257,7 @@ fn scales(
         if let Some(input) = &input {
             named.push(tensor(input)?);
         }
-        let mut given = ulpgate::scales::given(&named, &[]).map_err(|e| e.to_string())?;
+        let mut given = ulpgate::scales::find_tensors(&named, &[]).map_err(|e| e.to_string())?;
         given.per_tensor = per_tensor;
         let answer = ulpgate::scales::judge(&given).map_err(|e| e.to_string())?;
         let text = ulpgate::scales::text(&answer).map_err(|e| e.to_string())?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::file::{npz, safetensors};
-use crate::scales::{given, judge, text};
+use crate::scales::{find_tensors, judge, text};
 
 use super::{Exit, Failure};
 
@@ -39,7 +39,7 @@ pub fn run(arguments: &ScalesArguments, out: &mut dyn Write) -> Result<Exit, Fai
     let tensors = if is_npz { npz::read(path) } else { safetensors::read(path) };
     let tensors = tensors.map_err(|error| Failure::Message(error.to_string()))?;
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", path.display()));
-    let given = given(&tensors, &arguments.map).map_err(|error| fail(&error))?;
+    let given = find_tensors(&tensors, &arguments.map).map_err(|error| fail(&error))?;
     let answer = judge(&given).map_err(|error| fail(&error))?;
     if arguments.json {
         let json = serde_json::to_string_pretty(&answer).map_err(|error| fail(&error))?;

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::scaled::{Extreme, Rule, ScaleType, per_tensor_scale, rules_of};
 
-use super::answer::Class;
-use super::case::Case;
 use super::given::Given;
+use super::read_case::Case;
 use super::rounded::Block;
+use super::scales_answer::Class;
 
 /// The part of the per-tensor scale in a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

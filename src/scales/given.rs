@@ -71,7 +71,7 @@ pub enum ScalesError {
 ///
 /// # Errors
 /// If elements or scales are missing, or the map is not understood.
-pub fn given(tensors: &[(String, Tensor)], map: &[String]) -> Result<Given, ScalesError> {
+pub fn find_tensors(tensors: &[(String, Tensor)], map: &[String]) -> Result<Given, ScalesError> {
     let mut names = NAMES.map(str::to_string);
     let mut is_mapped = [false; NAMES.len()];
     for entry in map.iter().flat_map(|entries| entries.split(',')) {

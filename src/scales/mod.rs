@@ -3,21 +3,21 @@
 //! A file's tensors ([`Given`]) may be read in several ways: element type, packing, axis, block. The reading is taken that explains most
 //! scales and elements. Rules are then ranked by the blocks that support and refute them, as classes that these bytes cannot tell apart.
 
-mod answer;
+mod byte_reading;
 mod candidate;
-mod case;
 mod given;
-mod judge;
-mod reading;
+mod judge_scales;
+mod read_case;
 mod rounded;
+mod scales_answer;
 mod text;
 mod without_input;
 
 use crate::scaled::{Element, ScaleType};
 
-pub use answer::{Answer, Class, Disagreement, ElementsAnswer, Exclusion, OtherElement, PerTensorAnswer};
-pub use case::MOST_BLOCKS;
-pub use given::{Given, NAMES, ScalesError, given};
+pub use given::{Given, NAMES, ScalesError, find_tensors};
+pub use read_case::MOST_BLOCKS;
+pub use scales_answer::{Answer, Class, Disagreement, ElementsAnswer, Exclusion, OtherElement, PerTensorAnswer};
 pub use text::text;
 
 /// The rule behind a quantised tensor, and everything that does not follow it; without the input, the rules that bytes alone exclude.
@@ -26,7 +26,7 @@ pub use text::text;
 /// If dims or types do not fit, or no block says anything.
 pub fn judge(given: &Given) -> Result<Answer, ScalesError> {
     match &given.input {
-        Some(input) => judge::with_input(given, &input.data().to_f32s(), input.dtype()),
+        Some(input) => judge_scales::with_input(given, &input.data().to_f32s(), input.dtype()),
         None => without_input::answer(given),
     }
 }

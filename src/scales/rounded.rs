@@ -93,7 +93,7 @@ pub fn first_other(types: &Types, way: &Way, block: &Block, scale: f64) -> Optio
 }
 
 /// Elements of a block that are clamped under a scale, and those of them that are stored as infinity or NaN.
-pub fn saturated(types: &Types, way: &Way, block: &Block, scale: f64) -> (usize, usize) {
+pub fn count_saturated(types: &Types, way: &Way, block: &Block, scale: f64) -> (usize, usize) {
     let of = |(value, code): (&f32, &u8)| (follows(types, way, *value, *code, scale).1.saturated, *code);
     let clamped = block.values.iter().zip(&block.codes).map(of).filter(|(saturated, _)| *saturated);
     clamped

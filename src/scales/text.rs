@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::answer::{Answer, Class};
+use super::scales_answer::{Answer, Class};
 
 /// Lines of classes that are shown.
 const MOST_CLASSES: usize = 8;

@@ -1,18 +1,19 @@
 //! Rules that bytes alone exclude: each gives the largest element of a block a range.
 
+use crate::num::exp2i;
 use crate::scaled::{Element, Rounding, Rule, ScaleType, rules_of};
 
-use super::answer::{Answer, Exclusion, PerTensorAnswer};
-use super::case::MOST_BLOCKS;
+use super::byte_reading::{self as reading, Elements, Scales};
 use super::given::{Given, ScalesError};
-use super::reading::{self, Elements, Scales};
+use super::read_case::MOST_BLOCKS;
 use super::rounded::scale_beside;
+use super::scales_answer::{Answer, Exclusion, PerTensorAnswer};
 
 /// Range of a block's largest magnitude over its scale, before it is rounded to an element; `None` of rules that promise none.
 fn range(rule: &Rule, element: &Element) -> Option<(f64, f64)> {
     let max = element.max();
-    let power = element.max_exponent().map_or(max, |exponent| f64::from(exponent).exp2());
-    let half_step = element.fraction_bits().map_or(0.0, |bits| (-f64::from(bits) - 1.0).exp2());
+    let power = element.max_exponent().map_or(max, exp2i);
+    let half_step = element.fraction_bits().map_or(0.0, |bits| exp2i(-(bits as i32) - 1));
     let integer = |divisor: f64| (divisor * (1.0 - 1.0 / 256.0), divisor * (1.0 + 1.0 / 256.0));
     Some(match rule.name {
         "FLOOR" => (power, 2.0 * power),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use ulpgate::file::safetensors;
 use ulpgate::scaled::{Quantized, find_rule, quantize};
-use ulpgate::scales::{Answer, Given, given, judge};
+use ulpgate::scales::{Answer, Given, find_tensors, judge};
 use ulpgate::tensor::{DType, Data, Tensor};
 
 fn path(name: &str) -> PathBuf {
@@ -18,7 +18,7 @@ fn path(name: &str) -> PathBuf {
 
 /// The tensors of a file of tests/data/scaled.
 fn library(name: &str) -> Given {
-    given(&safetensors::read(&path(name)).unwrap(), &[]).unwrap()
+    find_tensors(&safetensors::read(&path(name)).unwrap(), &[]).unwrap()
 }
 
 fn names(answer: &Answer) -> Vec<&str> {

@@ -6,7 +6,7 @@ use half::{bf16, f16};
 
 use crate::tensor::DType;
 
-use super::element::Element;
+use super::element_type::Element;
 
 /// Largest e8m0 byte of a number; 255 is NaN.
 const TOP: i64 = 254;
@@ -81,23 +81,23 @@ fn up(quotient: f32) -> u8 {
 }
 
 /// RCEIL: the quotient in the type of the input, then its bits.
-pub(super) fn divided(max: &Maximum, element: &Element) -> u8 {
+pub(super) fn ceil_of_quotient(max: &Maximum, element: &Element) -> u8 {
     up(max.in_type(max.value / element.max() as f32))
 }
 
-/// As [`divided`], on a processor that takes subnormal quotients for zero, as XLA:CPU does.
-pub(super) fn divided_and_flushed(max: &Maximum, element: &Element) -> u8 {
+/// As [`ceil_of_quotient`], on a processor that takes subnormal quotients for zero, as XLA:CPU does.
+pub(super) fn ceil_of_flushed_quotient(max: &Maximum, element: &Element) -> u8 {
     let quotient = max.in_type(max.value / element.max() as f32);
     up(if quotient < f32::MIN_POSITIVE { 0.0 } else { quotient })
 }
 
 /// RCEIL: the product with f32(1 / MAX), then its bits.
-pub(super) fn multiplied(max: &Maximum, element: &Element) -> u8 {
+pub(super) fn ceil_of_product(max: &Maximum, element: &Element) -> u8 {
     up(max.value * (1.0 / element.max() as f32))
 }
 
 /// RCEIL: the product with bf16(1 / MAX), rounded to bf16, then its bits.
-pub(super) fn multiplied_in_bf16(max: &Maximum, element: &Element) -> u8 {
+pub(super) fn ceil_of_bf16_product(max: &Maximum, element: &Element) -> u8 {
     let reciprocal = bf16::from_f64(1.0 / element.max()).to_f32();
     up(bf16::from_f32(max.value * reciprocal).to_f32())
 }

@@ -3,11 +3,12 @@
 use crate::name::hint;
 use crate::tensor::{DType, Data, Tensor};
 
-use super::blocks::Blocks;
-use super::element::{E2M1, E2M3, E3M2, E4M3, E5M2, Element, INT4, INT8, Rounding};
+use super::element_quotient::Quotient;
+use super::element_type::{E2M1, E2M3, E3M2, E4M3, E5M2, Element, INT4, INT8, Rounding};
 use super::exponent::Maximum;
-use super::quotient::Quotient;
-use super::rule::{Extreme, Rule, ScaleType, UnderSmallest, rules_of};
+use super::rule_rows::rules_of;
+use super::scale_blocks::Blocks;
+use super::scale_rule::{Extreme, Rule, ScaleType, UnderSmallest};
 
 /// A scaled format: elements, scales, and how many elements share one.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use crate::scaled::Extreme;
 
-use super::reading::{Elements, Scales};
+use super::byte_reading::{Elements, Scales};
 use super::rounded::{Block, Types};
 
 /// Blocks that classes are judged by, at most.

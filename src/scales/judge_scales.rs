@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use crate::scaled::{Extreme, Quotient, Rounding, ScaleType, per_tensor_scale};
 
-use super::answer::{Answer, Class, Disagreement, ElementsAnswer, OtherElement, PerTensorAnswer};
+use super::byte_reading::{self as reading, Exchange};
 use super::candidate::{Candidate, Ranked, candidates, classes};
-use super::case::Case;
 use super::given::{Given, ScalesError};
-use super::reading::{self, Exchange};
+use super::read_case::Case;
 use super::rounded::{self, Block, STEPS, Types, Way, scale_beside};
+use super::scales_answer::{Answer, Class, Disagreement, ElementsAnswer, OtherElement, PerTensorAnswer};
 
 /// Elements of a block that readings are compared by.
 const FEW_ELEMENTS: usize = 64;
@@ -310,7 +310,7 @@ fn element_answer(case: &Case, way: &Way, ways: &[(Way, usize)], all: &[Candidat
             found.not_asked += 1;
             continue;
         };
-        let (clamped, not_kept) = rounded::saturated(types, way, &block, scale);
+        let (clamped, not_kept) = rounded::count_saturated(types, way, &block, scale);
         found.saturated += clamped;
         lost += not_kept;
         found.turned_zeros += rounded::turned_zeros(types, &block);

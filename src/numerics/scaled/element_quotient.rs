@@ -1,7 +1,7 @@
 //! The quotient of an input and its scale, as libraries round it before it becomes an element.
 
 use super::exponent::Maximum;
-use super::rule::ScaleType;
+use super::scale_rule::ScaleType;
 
 /// Form of `x / (s g)`, where `s` is the block's scale and `g` the per-tensor scale, 1 where there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,5 +1,6 @@
 //! Readings of the bytes: element type, packing, blocks, type and order of the scales. A file may permit several.
 
+use crate::num::{exp2i, floor_log2};
 use crate::scaled::{Blocks, E2M1, E2M3, E3M2, E4M3, E5M2, Element, INT4, INT8, ScaleType};
 use crate::tensor::{DType, Data, Tensor};
 
@@ -307,9 +308,11 @@ fn scale_types(scales: &Tensor, element: &Element) -> Result<Vec<(ScaleType, Vec
                 crate::num::round_f64(&crate::num::F8E4M3FN, *value, crate::num::Direction::NearestEven) == *value
             };
             // Powers of two, and codes of e4m3, may be kept as floats (google/qwix).
-            if element.max_exponent().is_some() && finite().all(|value| *value > 0.0 && value.log2().fract() == 0.0) {
+            if element.max_exponent().is_some()
+                && finite().all(|value| *value > 0.0 && exp2i(floor_log2(*value)) == *value)
+            {
                 let byte = |value: &f64| {
-                    if value.is_finite() { (value.log2() as i64 + 127).clamp(0, 255) as u64 } else { 255 }
+                    if value.is_finite() { (floor_log2(*value) + 127).clamp(0, 255) as u64 } else { 255 }
                 };
                 found.push((ScaleType::E8M0, values.iter().map(byte).collect()));
             }
