@@ -140,7 +140,8 @@ fn run_accepting(
     };
     let mut printed = Vec::new();
     run_pair(arguments, &mut printed)?;
-    let ComparedPair { new, gone, accepted } = accepted.compare(name_in_list(name)?, &String::from_utf8_lossy(&printed));
+    let ComparedPair { new, gone, accepted } =
+        accepted.compare(name_in_list(name)?, &String::from_utf8_lossy(&printed));
     new.iter().try_for_each(|line| writeln!(out, "new: {line}"))?;
     gone.iter().try_for_each(|line| writeln!(out, "gone: {line}"))?;
     if accepted > 0 {
