@@ -7,13 +7,13 @@ use crate::ir::{Binary, Computation, ComputationId, Fusion, Op, ValueId};
 use crate::machine::operand_bit;
 use crate::tensor::DType;
 
+use super::super::library::LibraryDot;
 use super::chosen_terms::equal_choices;
 use super::elements_in_places::elements_in_places;
 use super::emission::Emission;
 use super::folding::Folding;
 use super::invariant::Invariants;
 use super::known_choice::known_elements;
-use super::library_dot::LibraryDot;
 use super::runs::Runs;
 use super::signs::Signs;
 use super::sum_loop::leaves_no_loop;

@@ -23,7 +23,6 @@ mod kept_wide;
 mod kernel_functions;
 mod known;
 mod known_choice;
-mod library_dot;
 mod negative_zero;
 mod runs;
 mod signs;
@@ -40,7 +39,6 @@ pub use fusion::{Contractions, find_contractions};
 pub use inner::Inner;
 pub use inner_product::find_inner_products;
 pub use kept_wide::find_kept_wide;
-pub use library_dot::LibraryDot;
 #[cfg(test)]
 pub(crate) use sum_loop::Step;
 pub use sum_loop::find_sum_loops;

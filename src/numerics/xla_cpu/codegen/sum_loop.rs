@@ -11,9 +11,8 @@ use crate::ir::{
 use crate::machine::DotLoop;
 use crate::tensor::DType;
 
-use super::super::library::DotOrder;
+use super::super::library::{DotOrder, LibraryDot};
 use super::inner::Inner;
-use super::library_dot::LibraryDot;
 use super::negative_zero::is_no_negative_zero;
 use super::sum_term::{RUN, Term, WIDEST};
 use super::unroll::{ANALYZED, UNROLLED, UNROLLED_IF_ANALYZED, is_small};

@@ -9,11 +9,13 @@ mod dot_order;
 mod dot_sum;
 mod ducc;
 mod kernels;
+mod library_dot;
 mod openblas;
 
 pub use call::call;
 pub use dot_order::DotOrder;
 pub use dot_sum::DotSum;
+pub use library_dot::LibraryDot;
 
 /// Threads that a library shares work among: a modelling choice, which few bits depend on.
 const THREADS: usize = 2;
