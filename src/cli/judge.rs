@@ -33,7 +33,7 @@ pub struct JudgeArguments {
     /// The program: HLO text before compilation, or a built-in one such as matmul[rows=8]
     #[arg(long, value_name = "PROGRAM")]
     program: String,
-    /// What the compiler made of it, if that is at hand: run as it stands
+    /// The compiled program, if it is at hand: run as it stands
     #[arg(long, value_name = "FILE")]
     compiled: Option<PathBuf>,
     /// Its arguments: arg0, arg1, ..., by their names, or by position; .safetensors, .npz or .npy

@@ -104,7 +104,7 @@ enum Command {
     Judge(judge::JudgeArguments),
     /// Name the rule that made the scales of a quantised tensor (MX formats, NVFP4, int8, int4)
     Scales(scales::ScalesArguments),
-    /// Which mode a chip, a compiler or a framework computes in: questions to ask it, and the modes that its answers name
+    /// Name the mode that a chip, a compiler or a framework computes in: questions to ask it, and the modes that its answers name
     Probe(probe::ProbeArguments),
     /// Tell whether honest results keep to a test's tolerance, and which faults it lets pass
     Tolerance(tolerance::ToleranceArguments),

@@ -152,7 +152,7 @@ pub struct Settings {
     pub mode: Option<Mode>,
     /// Chips whose modes are tried; all if there are none.
     pub chips: Vec<&'static Chip>,
-    /// What the compiler made of the program, if that is known: run as it stands.
+    /// The compiled program, if it is known: run as it stands.
     pub compiled: Option<Program>,
     /// The result that holds tokens; every result of integers if there is none.
     pub tokens: Option<String>,

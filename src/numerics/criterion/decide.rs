@@ -235,7 +235,7 @@ impl Criterion {
     /// Whether results are such as an honest arithmetic gives. `dots` are the outputs' products, where each is a dot: then
     /// each product is looked for in the errors.
     ///
-    /// Where operands are rounded on the way in, the errors of that are known. Results that have three quarters of them are held to
+    /// The errors of operands that are rounded on the way in are known. Results that have three quarters of them are held to
     /// the rest, which is much smaller; others are rounded otherwise, and held to the size of the errors.
     ///
     /// # Errors
