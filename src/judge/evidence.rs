@@ -106,7 +106,7 @@ impl Evidence<'_> {
     }
 
     /// Share of the squares of the residual that goes if `values` stand in place of the nearest mode's, at these positions or all.
-    pub fn explained(&self, values: &[f64]) -> f64 {
+    pub fn share_of_residual(&self, values: &[f64]) -> f64 {
         let before = self.compared.distance(self.compared.observed, self.values);
         let after = self.compared.distance(self.compared.observed, values);
         if before == 0.0 { 0.0 } else { 1.0 - (after / before).powi(2) }

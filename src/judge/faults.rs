@@ -31,7 +31,7 @@ pub(super) fn factor(evidence: &Evidence) -> Option<Pattern> {
     is_sure.then(|| Pattern {
         kind: "factor",
         says: format!("all elements are about {:.6} times what they should be", 1.0 + slope),
-        explained: evidence.explained(&factored).max(1.0 - left / before),
+        explained: evidence.share_of_residual(&factored).max(1.0 - left / before),
         places: Vec::new(),
         factor: Some(1.0 + slope),
     })

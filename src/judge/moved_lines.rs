@@ -15,7 +15,7 @@ pub(super) fn other_rows(evidence: &Evidence) -> Option<Pattern> {
     };
     if rows == columns && rows > 1 {
         let values = transposed(evidence.values);
-        let explained = evidence.explained(&values);
+        let explained = evidence.share_of_residual(&values);
         if explained > EXPLAINS {
             let says = "the result is transposed".to_string();
             return Some(Pattern { kind: "transposed", says, explained, places: Vec::new(), factor: None });
@@ -27,7 +27,7 @@ pub(super) fn other_rows(evidence: &Evidence) -> Option<Pattern> {
     }
     for is_row in [true, false] {
         let (count, length) = if is_row { (rows, columns) } else { (columns, rows) };
-        if length < 2 || count < 2 || count > 4096 {
+        if length < 2 || !(2..=4096).contains(&count) {
             continue;
         }
         let line = |values: &[f64], place: usize| -> Vec<f64> {
@@ -52,7 +52,7 @@ pub(super) fn other_rows(evidence: &Evidence) -> Option<Pattern> {
                 values[if is_row { place * columns + i } else { i * columns + place }] = *value;
             }
         }
-        let explained = evidence.explained(&values);
+        let explained = evidence.share_of_residual(&values);
         if !moved.is_empty() && explained > EXPLAINS {
             let word = if is_row { "row" } else { "column" };
             let told: Vec<String> =
@@ -86,7 +86,7 @@ pub(super) fn row_factors(evidence: &Evidence) -> Option<Pattern> {
                 positions.iter().for_each(|at| values[*at] *= slope);
             }
         }
-        let explained = evidence.explained(&values);
+        let explained = evidence.share_of_residual(&values);
         // A factor a line explains something of anything: nearly all of the difference must go.
         if !factors.is_empty() && explained > 0.99 {
             let word = if is_row { "row" } else { "column" };

@@ -7,9 +7,9 @@ use crate::file::read_whole;
 use crate::file::safetensors::{self, FileError};
 use crate::machine::Mode;
 use crate::name::hint;
+use crate::subject;
 use crate::tensor::{Data, Tensor};
 
-use super::identify::answer_as;
 use super::question::Question;
 use super::{ProbeError, archive};
 
@@ -158,4 +158,15 @@ pub(super) fn is_equal(one: &Tensor, other: &Tensor) -> bool {
     one.dims() == other.dims()
         && one.dtype() == other.dtype()
         && (0..one.len()).all(|at| bits(one, at) == bits(other, at))
+}
+
+/// The answer of the emulated machine in a mode.
+///
+/// # Errors
+/// If the question is no program that the machine takes, which is a defect of this project.
+pub fn answer_as(question: &Question, mode: &Mode) -> Result<Tensor, ProbeError> {
+    let fail = |why: String| ProbeError::Question { question: question.name.clone(), why };
+    let results = subject::evaluate(&question.program()?, mode, &question.arguments());
+    let result = results.map_err(|error| fail(error.to_string()))?.into_iter().next();
+    result.ok_or_else(|| fail("it has no result".to_string()))
 }

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use crate::machine::mxu::{Passes, Split, Unit};
 use crate::machine::{DotUnit, Mode};
-use crate::subject;
 use crate::tensor::Tensor;
 
 use super::ProbeError;
-use super::answers::{Answers, is_equal};
+use super::answers::{Answers, answer_as, is_equal};
 use super::pattern::{Pattern, merge, values_of};
 use super::question::{GROUPS, Group, Question};
 
@@ -34,17 +33,6 @@ pub struct Identified {
     pub groups: Vec<GroupOutcome>,
     /// The keys that stay open: more than one value is left of them, whatever the chip.
     pub open: Vec<&'static str>,
-}
-
-/// The answer of the emulated machine in a mode.
-///
-/// # Errors
-/// If the question is no program that the machine takes, which is a defect of this project.
-pub fn answer_as(question: &Question, mode: &Mode) -> Result<Tensor, ProbeError> {
-    let fail = |why: String| ProbeError::Question { question: question.name.clone(), why };
-    let results = subject::evaluate(&question.program()?, mode, &question.arguments());
-    let result = results.map_err(|error| fail(error.to_string()))?.into_iter().next();
-    result.ok_or_else(|| fail("it has no result".to_string()))
 }
 
 /// A mode of a group, by the values of the chip and of the group's keys.
@@ -176,13 +164,16 @@ fn of_group(
     Ok(outcome)
 }
 
+/// Modes, and the questions that they answer otherwise.
+type Nearest = (Vec<Pattern>, Vec<String>);
+
 /// The modes that give most answers, with the names of those that they do not give; of several such sets of names the first.
 fn nearest(
     candidates: &[Candidate],
     asked: &[(&Question, &Tensor)],
     emulated: &mut Emulated,
-) -> Result<Option<(Vec<Pattern>, Vec<String>)>, ProbeError> {
-    let mut best: Option<(Vec<Pattern>, Vec<String>)> = None;
+) -> Result<Option<Nearest>, ProbeError> {
+    let mut best: Option<Nearest> = None;
     for Candidate { mode, values } in candidates {
         let mut others = Vec::new();
         for (question, answer) in asked {

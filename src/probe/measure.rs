@@ -119,7 +119,7 @@ impl<'a> Operands<'a> {
         };
         let all = (0..27).flat_map(|at| (0..3).map(move |factor| (at, factor)));
         let worst = all.map(error).fold(0.0, f64::max);
-        if worst == 0.0 { "none".to_string() } else { format!("relative, at most 2^{:.1}", worst.log2()) }
+        if worst == 0.0 { "none".to_string() } else { format!("relative, at most 2^{:.1}", core_math::log2(worst)) }
     }
 
     fn subnormal_operand(self) -> String {

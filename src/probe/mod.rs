@@ -15,9 +15,9 @@ mod order;
 mod pattern;
 mod question;
 
-pub use answers::{Answers, AnswersError};
+pub use answers::{Answers, AnswersError, answer_as};
 pub use folder::{FILES, write_folder};
-pub use identify::{Candidate, Emulated, GroupOutcome, Identified, answer_as, arithmetic, candidates, identify};
+pub use identify::{Candidate, Emulated, GroupOutcome, Identified, arithmetic, candidates, identify};
 pub use measure::{Property, measure};
 pub use order::{Adder, Inner, Order, find_orders, orders};
 pub use pattern::{KEYS, Pattern, count_modes};

@@ -230,7 +230,7 @@ fn sides(dim: usize, count: usize, native: usize) -> Vec<usize> {
     }
     let usual = [native, 32, 16, 64, 128, 256, 512, 1024, 8, 4];
     let mut found: Vec<usize> = Vec::new();
-    let whole = if dim % count == 0 { dim / count } else { 0 };
+    let whole = if dim.is_multiple_of(count) { dim / count } else { 0 };
     for side in usual.into_iter().chain([whole]) {
         if side > 0 && dim.div_ceil(side) == count && !found.contains(&side) {
             found.push(side);

@@ -196,9 +196,12 @@ fn special_numbers_go_as_annex_g_says() {
     }
 }
 
+/// A point, its value in truth, and the parts that XLA:CPU gives instead, if others.
+type ByWorld = (Case, Option<[f64; 2]>);
+
 /// C17 annex G: cexp (G.6.3.1), clog (G.6.3.2), and of `1 / (1 + cexp(-z))` the limits. Where a sign is not specified it is
 /// positive. The third pair is XLA:CPU's of jax 0.10.2 where it is another one: the machine keeps it.
-const BY_WORLD: &[(&str, &[(Case, Option<[f64; 2]>)])] = &[
+const BY_WORLD: &[(&str, &[ByWorld])] = &[
     (
         "exponential",
         &[

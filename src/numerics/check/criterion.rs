@@ -79,7 +79,7 @@ impl CaseCheck for DotCriterion {
             Some(rule) => Asked::Named(rule),
             None if name == HONEST => Asked::Honest,
             None => {
-                let hint = hint(name, Asked::names().into_iter());
+                let hint = hint(name, Asked::names());
                 return Err(PlanFault::Criterion { name: name.to_string(), hint }.of("against"));
             }
         };

@@ -7,7 +7,7 @@ use crate::machine::vector::SumOrder;
 use crate::machine::{DotSite, DotUnit, Mode};
 use crate::num::{BF16, Direction, F32, Format, exp2i, round_f64};
 
-use super::addition_order::AdditionOrder;
+use super::order_of_additions::AdditionOrder;
 use super::partial_sum::{PartialSum, Rounding};
 
 /// The arithmetic of a dot or a sum: operands, products, additions, result.

@@ -9,7 +9,6 @@
 //! J. Matrix Anal. Appl. 41(4), 2020. Nothing here is proven: roundings are taken for independent and uniform, which
 //! the ignored test `ten_thousand_honest_runs_a_mode` compares with the emulated machine's.
 
-mod addition_order;
 mod decide;
 mod detectable;
 mod dot_arithmetic;
@@ -17,11 +16,11 @@ mod dots;
 mod drawn_trial;
 mod honest;
 mod named_rule;
+mod order_of_additions;
 mod partial_sum;
 mod statistics;
 mod tolerance;
 
-pub use addition_order::AdditionOrder;
 pub use decide::{Criterion, CriterionError, Decision, Reason, Standing};
 pub use detectable::Detectable;
 pub use dot_arithmetic::{DotArithmetic, DotError};
@@ -29,6 +28,7 @@ pub use dots::{Dots, DotsError};
 pub use drawn_trial::{DrawnTrials, Reference, TrialError};
 pub use honest::{Honest, Latitude};
 pub use named_rule::{DotResults, NamedRule};
+pub use order_of_additions::AdditionOrder;
 pub use statistics::{Observation, ProductError, Statistics, z_scores};
 pub use tolerance::{FaultyRun, Tolerance, ToleranceReport, ToleranceTrial, ToleranceVerdict};
 

@@ -49,12 +49,18 @@ pub fn z_scores(honest: &Honest, observed: &Observation) -> Vec<f64> {
         // The truth is rounded to f64, and known errors are sums of numbers that f64 rounds.
         let room = F64.ulp(*truth) + known.abs() * 1e-9;
         match (*deviation > 0.0, residual.abs() <= room) {
-            (true, _) => residual / deviation.hypot(room),
+            (true, _) => residual / root_of_squares(*deviation, room),
             (false, true) => 0.0,
             (false, false) => f64::INFINITY.copysign(residual),
         }
     };
     outputs.zip(honest.known.iter().zip(&honest.deviation)).map(z).collect()
+}
+
+/// The root of the sum of two squares that are not both 0; no square is taken of a number above 1, so that none overflows.
+fn root_of_squares(a: f64, b: f64) -> f64 {
+    let (larger, smaller) = (a.max(b), a.min(b));
+    larger * (1.0 + (smaller / larger).powi(2)).sqrt()
 }
 
 /// Whether both are NaN, or infinite alike; a truth beyond the format's range is the infinity that it is rounded to.

@@ -316,7 +316,7 @@ fn errors_that_are_not_random_are_not_judged() {
     let off: Vec<f64> = own.iter().map(|y| y + 0.01).collect();
     let observed = Observation { computed: &off, truth: &drawn.truth, format: &F32 };
     let criterion = Criterion::DEFAULT;
-    let found = criterion.decide_any(&[honest.clone()], &observed, None, Some(&own)).unwrap();
+    let found = criterion.decide_any(std::slice::from_ref(&honest), &observed, None, Some(&own)).unwrap();
     assert_eq!(found.standing, Standing::Unknown);
     assert!(matches!(found.reasons[0], Reason::NotRandom(_)));
     assert_eq!(criterion.decide_any(&[honest], &observed, None, None).unwrap().standing, Standing::Outside);

@@ -251,6 +251,7 @@ mod tests {
 
     /// FACTS 2.3, [AOT]: figures of jax 0.10.2 and libtpu 0.0.42.1, written down by hand: batch dims, m, contracting dims, n.
     #[test]
+    #[expect(clippy::too_many_lines, reason = "a table of figures")]
     fn batch_dims_decide_the_unit_of_a_vector_and_a_matrix() {
         type Dims = (&'static [usize], &'static [usize], &'static [usize], &'static [usize]);
         let is_on_vector_unit = |mode: &str, (batch, m, k, n): Dims| {

@@ -1,37 +1,19 @@
 //! Functions of complex numbers as arithmetic of their parts, in the formulas of XLA:CPU (FACTS 3.6).
 
-use crate::ir::{Binary, Compare, CompareOrder, Op, Shape, Unary, ValueId};
+use crate::ir::{Binary, Compare, Op, Shape, Unary, ValueId};
 use crate::tensor::DType;
 
 use crate::hlo::builder::Emitter;
 use crate::hlo::builder::fill::number;
 use crate::hlo::error::LowerError;
 
+use super::parts::{Parts, binary, compare, select, unary};
 use super::{special, truth};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
-/// The real and the imaginary part.
-pub type Parts = [ValueId; 2];
-
 /// The functions that are known.
 pub const KNOWN: &str = "abs, compare, convert, divide, exponential, log";
-
-pub fn binary(e: &mut Emitter, binary: Binary, x: ValueId, y: ValueId) -> Result<ValueId> {
-    e.emit(Op::Binary(binary), vec![x, y], None)
-}
-
-pub fn unary(e: &mut Emitter, unary: Unary, x: ValueId) -> Result<ValueId> {
-    e.emit(Op::Unary(unary), vec![x], None)
-}
-
-pub fn compare(e: &mut Emitter, direction: Compare, x: ValueId, y: ValueId) -> Result<ValueId> {
-    e.emit(Op::Compare { direction, order: CompareOrder::Partial }, vec![x, y], None)
-}
-
-pub fn select(e: &mut Emitter, which: ValueId, x: ValueId, y: ValueId) -> Result<ValueId> {
-    e.emit(Op::Select, vec![which, x, y], None)
-}
 
 /// `magnitude` with the sign of `x`, its zeros' signs included.
 fn with_sign(e: &mut Emitter, magnitude: ValueId, x: ValueId) -> Result<ValueId> {

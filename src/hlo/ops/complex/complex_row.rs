@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::ir::{Binary, LibraryFunction, Op, Shape};
 
-use super::complex_function::{Parts, binary};
+use super::parts::{Parts, binary};
 use crate::hlo::builder::Emitter;
 use crate::hlo::error::LowerError;
 

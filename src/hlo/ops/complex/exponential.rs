@@ -7,7 +7,8 @@ use crate::hlo::error::LowerError;
 use crate::ir::{Binary, Compare, Op, Shape, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::complex_function::{Parts, abs, binary, compare, divide, exponential, select, unary};
+use super::complex_function::{abs, divide, exponential};
+use super::parts::{Parts, binary, compare, select, unary};
 use super::special::{equals, is_infinite, is_special};
 use super::truth;
 

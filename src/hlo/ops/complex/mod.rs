@@ -3,6 +3,7 @@
 mod complex_function;
 mod complex_row;
 mod exponential;
+mod parts;
 mod root;
 mod special;
 mod trigonometric;
@@ -17,7 +18,8 @@ use crate::hlo::opcode::{ComplexPart, Elementwise, Indexed, Movement, Opcode, Pr
 use crate::ir::{Binary, Compare, Instruction, LibraryFunction, Op, Unary, ValueId};
 
 use super::constant;
-use complex_function::{self as function, Parts};
+use complex_function as function;
+use parts::Parts;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

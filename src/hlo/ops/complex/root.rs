@@ -6,7 +6,8 @@ use crate::hlo::builder::fill::number;
 use crate::hlo::error::LowerError;
 use crate::ir::{Binary, Compare, Unary, ValueId};
 
-use super::complex_function::{Parts, abs, binary, compare, select, unary};
+use super::complex_function::abs;
+use super::parts::{Parts, binary, compare, select, unary};
 use super::special::{equals, is_infinite, with_sign};
 
 type Result<T> = std::result::Result<T, LowerError>;

@@ -6,7 +6,7 @@ use crate::hlo::error::LowerError;
 use crate::ir::{Binary, Compare, Op, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::complex_function::{binary, compare, select, unary};
+use super::parts::{binary, compare, select, unary};
 
 type Result<T> = std::result::Result<T, LowerError>;
 

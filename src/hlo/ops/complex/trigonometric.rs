@@ -8,7 +8,7 @@ use crate::hlo::error::LowerError;
 use crate::ir::{Binary, Compare, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::complex_function::{Parts, binary, compare, select, unary};
+use super::parts::{Parts, binary, compare, select, unary};
 use super::special::{equals, is_infinite, is_special, with_sign};
 
 type Result<T> = std::result::Result<T, LowerError>;

@@ -11,7 +11,7 @@ use crate::hlo::error::LowerError;
 use crate::ir::{Binary, LibraryFunction, Op, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
-use super::complex_function::{Parts, binary, select};
+use super::parts::{Parts, binary, select};
 use super::special::{equals, is_infinite, is_special};
 
 type Result<T> = std::result::Result<T, LowerError>;

@@ -28,7 +28,21 @@ fn round_product(round: &Mixer, symbol: Symbol) -> Symbol {
     round.and(symbol).symbol().with_sign(is_opposite)
 }
 
+/// A sum of products in flight, as a term of a sum that adds them one after the other. A machine that adds no such products rounds
+/// the first one, and `fused` adds the other.
+fn terms(tracer: &Tracer, [first, second]: [&Array; 2], fused: impl Fn(Symbol, Symbol) -> Symbol) -> Symbols {
+    let pairs = first.elements.iter().zip(second.elements.iter());
+    if !first.several && !sums_as_compiled(tracer.machine.mode) {
+        let round = Key::RoundedProduct.mixer();
+        return Symbols::array(pairs.map(|(a, b)| fused(*b, round_product(&round, *a))).collect());
+    }
+    let terms = Key::ProductTerms.mixer();
+    let elements = pairs.map(|(a, b)| terms.and(*a).and(*b).symbol()).collect();
+    Symbols::Array(Array { exact: true, several: true, ..Array::new(elements) })
+}
+
 /// An operation of two operands.
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of code")]
 pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbols {
     let unit = &tracer.machine.unit;
     let kernel = site.kernel;
@@ -47,14 +61,7 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
     if let Code::Terms { first } = kernel.code
         && arrays.iter().all(|array| array.exact)
     {
-        let pairs = arrays[first].elements.iter().zip(arrays[1 - first].elements.iter());
-        if !arrays[first].several && !sums_as_compiled(tracer.machine.mode) {
-            let (fused, round) = (fused(false), Key::RoundedProduct.mixer());
-            return Symbols::array(pairs.map(|(a, b)| fused(*b, round_product(&round, *a))).collect());
-        }
-        let terms = Key::ProductTerms.mixer();
-        let elements = pairs.map(|(a, b)| terms.and(*a).and(*b).symbol()).collect();
-        return Symbols::Array(Array { exact: true, several: true, ..Array::new(elements) });
+        return terms(tracer, [arrays[first], arrays[1 - first]], fused(false));
     }
     if let Code::Product { rounded: folded } = kernel.code {
         let product = Key::Product { flush: unit.flush }.mixer();
