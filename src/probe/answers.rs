@@ -11,7 +11,7 @@ use crate::subject;
 use crate::tensor::{Data, Tensor};
 
 use super::question::Question;
-use super::{ProbeError, archive};
+use super::{ProbeError, answer_archive as archive};
 
 /// The name under which a file says what answered, as its bytes.
 pub(super) const ABOUT: &str = "about";

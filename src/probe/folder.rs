@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::file::write_whole;
 
 use super::question::Question;
-use super::{ProbeError, archive};
+use super::{ProbeError, answer_archive as archive};
 
 /// The files of the folder.
 pub const FILES: [&str; 4] = ["inputs.npz", "manifest.json", "run_jax.py", "run_torch.py"];

@@ -31,7 +31,7 @@ fn given(operand: &Value, flush: bool) -> Vec<f64> {
         Value::Products(products) => match products.single() {
             Some(products) => return products.to_vec(),
             None => {
-                rounded = products.rounded(flush);
+                rounded = products.to_f32(flush);
                 &rounded[..]
             }
         },
@@ -73,7 +73,7 @@ pub fn round_operands(operands: &mut [Operand], kernel: &Kernel, flush: bool) {
 /// Rounds an operand, if it holds products in flight.
 pub fn round_operand(operand: &mut Operand, flush: bool) {
     if let Value::Products(products) = operand.elements() {
-        let rounded = Value::float(DType::F32, products.rounded(flush));
+        let rounded = Value::float(DType::F32, products.to_f32(flush));
         *operand = operand.clone().map(|_| rounded);
     }
 }
@@ -90,7 +90,7 @@ pub fn terms(operands: Vec<Value>, first: usize, (joins, flush): (bool, bool)) -
     if let (Some(_), false, [other]) = (leading.single(), joins, &all[..]) {
         return sum(
             Binary::Add,
-            [&Value::Products(other.clone()), &Value::float(DType::F32, leading.rounded(flush))],
+            [&Value::Products(other.clone()), &Value::float(DType::F32, leading.to_f32(flush))],
             None,
             flush,
         );

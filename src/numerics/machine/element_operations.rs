@@ -122,7 +122,7 @@ impl Machine<'_> {
             Value::Integer(..) | Value::Pred(_) => integer::unary(unary, &operand),
             Value::Products(products) if unary == Unary::Negate => Value::Products(products.map(|product| -product)),
             Value::Products(products) => {
-                self.unary(unary, accuracy, Value::float(DType::F32, products.rounded(self.unit.flush)))
+                self.unary(unary, accuracy, Value::float(DType::F32, products.to_f32(self.unit.flush)))
             }
             Value::Tuple(_) => unreachable!("shape checking gives arrays to elementwise operations"),
         }

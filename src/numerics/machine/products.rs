@@ -73,7 +73,7 @@ impl Products {
     }
 
     /// The products rounded after all, those of an element one after the other.
-    pub fn rounded(&self, flush: bool) -> Vec<f32> {
+    pub fn to_f32(&self, flush: bool) -> Vec<f32> {
         let (all, count) = self.by_element();
         all.chunks(count.max(1)).map(|products| products.rounded(flush)).collect()
     }
