@@ -4,12 +4,10 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::file::safetensors::{self, FileError};
-use crate::file::{npy, read_whole};
+use crate::file::{npy, npz, read_whole};
 use crate::ir::{Program, Shape};
 use crate::name::hint;
 use crate::tensor::{DType, Data, Tensor};
-
-use super::archive::{self, Stored};
 
 /// Why a recording cannot be read, or does not fit a program.
 #[derive(Debug, thiserror::Error)]
@@ -20,14 +18,6 @@ pub enum RecordingError {
     /// The file is of a kind that is not read.
     #[error("{}: it is no .safetensors, .npz or .npy file", .0.display())]
     Kind(PathBuf),
-    /// The archive breaks its format.
-    #[error("{}: {why}", file.display())]
-    Archive {
-        /// The file.
-        file: PathBuf,
-        /// The fault.
-        why: String,
-    },
     /// An array that is asked for is not there.
     #[error("{file}: {name} is missing, which must be {shape}; there is {has}")]
     Missing {
@@ -94,8 +84,8 @@ enum Source {
     Memory(Vec<(String, Tensor)>),
     /// A file of the safetensors format: its names.
     Safetensors(PathBuf, Vec<String>),
-    /// An archive of NumPy: its files.
-    Archive(PathBuf, Vec<Stored>),
+    /// An archive of NumPy: the names of its arrays.
+    Archive(PathBuf, Vec<String>),
     /// One array, under the file's stem.
     Array(PathBuf, String),
 }
@@ -135,8 +125,8 @@ impl Recording {
                 Source::Safetensors(path, names)
             }
             Some("npz") => {
-                let files = with_archive(&path, archive::directory)?;
-                Source::Archive(path, files)
+                let names = npz::names(&path)?;
+                Source::Archive(path, names)
             }
             Some("npy") => {
                 let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -160,8 +150,7 @@ impl Recording {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let names: Vec<&str> = match &self.source {
             Source::Memory(arrays) => arrays.iter().map(|(name, _)| name.as_str()).collect(),
-            Source::Safetensors(_, names) => names.iter().map(String::as_str).collect(),
-            Source::Archive(_, files) => files.iter().map(|file| file.name.as_str()).collect(),
+            Source::Safetensors(_, names) | Source::Archive(_, names) => names.iter().map(String::as_str).collect(),
             Source::Array(_, name) => vec![name],
         };
         names.into_iter()
@@ -257,22 +246,16 @@ impl Recording {
                 arrays.iter().find(|(other, _)| other == name).map(|(_, tensor)| tensor.clone()).ok_or_else(missing)
             }
             Source::Safetensors(path, _) => Ok(safetensors::read_one(path, name)?),
-            Source::Archive(path, files) => {
-                let stored = files.iter().find(|file| file.name == name).ok_or_else(missing)?;
-                let bytes = with_archive(path, |file| archive::read(file, stored))?;
-                Ok(npy::parse_as(path, &bytes, dtype)?)
+            Source::Archive(path, names) if names.iter().any(|other| other == name) => {
+                Ok(npz::read_one(path, name, dtype)?)
             }
+            Source::Archive(..) => Err(missing()),
             Source::Array(path, _) => {
                 let bytes = read_whole(path).map_err(|source| FileError::Unread { path: path.clone(), source })?;
                 Ok(npy::parse_as(path, &bytes, dtype)?)
             }
         }
     }
-}
-
-fn with_archive<T>(path: &Path, read: impl FnOnce(&mut File) -> Result<T, String>) -> Result<T, RecordingError> {
-    let mut file = File::open(path).map_err(|source| FileError::Unread { path: path.to_path_buf(), source })?;
-    read(&mut file).map_err(|why| RecordingError::Archive { file: path.to_path_buf(), why })
 }
 
 /// The position that a name says: `out0`, `output_0`, `arr_0`, `result0`, `0`.

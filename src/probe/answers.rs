@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::file::read_whole;
+use crate::file::npz;
 use crate::file::safetensors::{self, FileError};
 use crate::machine::Mode;
 use crate::name::hint;
 use crate::subject;
 use crate::tensor::{Data, Tensor};
 
+use super::ProbeError;
 use super::question::Question;
-use super::{ProbeError, answer_archive as archive};
 
 /// The name under which a file says what answered, as its bytes.
 pub(super) const ABOUT: &str = "about";
@@ -28,16 +28,8 @@ pub struct Answers {
 /// Why a file is no file of answers.
 #[derive(Debug, thiserror::Error)]
 pub enum AnswersError {
-    /// It could not be read, or is no archive of arrays.
-    #[error("{}: {why}; `ulpgate probe --out DIR` writes the scripts that save answers.npz", path.display())]
-    Unread {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        why: String,
-    },
-    /// It is a file of arrays that breaks its format.
-    #[error(transparent)]
+    /// It could not be read, or is no file of arrays.
+    #[error("{0}; `ulpgate probe --out DIR` writes the scripts that save answers.npz")]
     File(#[from] FileError),
     /// An answer is to no question.
     #[error("{}: no question is called `{name}`; {hint}", path.display())]
@@ -87,12 +79,10 @@ impl Answers {
     /// # Errors
     /// If the file cannot be read, or holds an array that answers no question.
     pub fn read(path: &Path, questions: &[Question]) -> Result<Answers, ProbeError> {
-        let unread = |why: String| AnswersError::Unread { path: path.to_path_buf(), why };
         let arrays = if path.extension().is_some_and(|end| end == "safetensors") {
             safetensors::read(path).map_err(AnswersError::File)?
         } else {
-            let bytes = read_whole(path).map_err(|error| unread(format!("failed to read it: {error}")))?;
-            archive::read(path, &bytes).map_err(unread)?
+            npz::read(path).map_err(AnswersError::File)?
         };
         let mut answers = Answers { about: String::new(), tensors: BTreeMap::new() };
         for (name, tensor) in arrays {
@@ -145,7 +135,7 @@ impl Answers {
         let about = Tensor::new(&[self.about.len()], Data::U8(self.about.clone().into_bytes()));
         let mut arrays = vec![(ABOUT.to_string(), about)];
         arrays.extend(self.tensors.iter().map(|(name, tensor)| (name.clone(), tensor.clone())));
-        archive::write(&arrays)
+        npz::write(&arrays)
     }
 }
 

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::file::write_whole;
+use crate::file::{npz, write_whole};
 
+use super::ProbeError;
 use super::question::Question;
-use super::{ProbeError, answer_archive as archive};
 
 /// The files of the folder.
 pub const FILES: [&str; 4] = ["inputs.npz", "manifest.json", "run_jax.py", "run_torch.py"];
@@ -22,7 +22,7 @@ pub fn write_folder(folder: &Path, questions: &[Question]) -> Result<Vec<PathBuf
     std::fs::create_dir_all(folder).map_err(|error| unwritten(folder, error))?;
     let inputs: BTreeMap<_, _> = questions.iter().flat_map(|question| question.operands.iter().cloned()).collect();
     let inputs: Vec<_> = inputs.into_iter().collect();
-    let npz = archive::write(&inputs).map_err(|why| ProbeError::Question { question: "inputs".to_string(), why })?;
+    let npz = npz::write(&inputs).map_err(|why| ProbeError::Question { question: "inputs".to_string(), why })?;
     let rows = questions.iter().map(|question| {
         let operands: Vec<&str> = question.operands.iter().map(|(name, _)| name.as_str()).collect();
         let dtype = if question.dtype == crate::tensor::DType::BF16 { "bfloat16" } else { "float32" };

@@ -5,7 +5,6 @@
 //! [`Answers`] reads what these saved, [`identify`] names the modes that give the same bits, and [`measure`] reads single
 //! properties off the answers, whatever machine gave them.
 
-mod answer_archive;
 mod answers;
 mod designed;
 mod folder;

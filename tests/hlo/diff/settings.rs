@@ -25,7 +25,7 @@ fn an_attribute_that_nothing_follows_is_told() {
         ),
         (
             ", result_accuracy={tolerance={atol=1e-30, rtol=1e-5, ulps=0}}",
-            "y: no result_accuracy -> result_accuracy={tolerance={atol=0.000000000000000000000000000001, rtol=0.00001, ulps=0}} (the \
+            "y: no result_accuracy -> result_accuracy={tolerance={atol=1e-30, rtol=1e-5, ulps=0}} (the \
              default implementation on v6e, the more accurate implementation on v2, v3, v4, v5e, v5p, the only one on tpu7x)",
         ),
         (", colour=red", "y: no colour -> colour=red"),
