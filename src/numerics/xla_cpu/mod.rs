@@ -1,10 +1,10 @@
 //! XLA's CPU backend, apart from everything that computes for a TPU.
 //!
-//! `codegen` is the code that LLVM and XLA's emitters make of fusions, `library` the libraries that are called, `backend`
+//! `codegen` is the code that LLVM and XLA's emitters make of fusions, `library` the libraries that are called, `cpu_backend`
 //! both as the machine asks for them, and `row` the chip.
 
-mod backend;
 mod codegen;
+mod cpu_backend;
 mod library;
 mod row;
 

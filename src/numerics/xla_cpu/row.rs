@@ -3,7 +3,7 @@
 use crate::machine::vector::{Divide, ErrorModel, ScanOrder, StepRounding, SumOrder};
 use crate::machine::{CPU, Chip};
 
-use super::backend::XlaCpu;
+use super::cpu_backend::XlaCpu;
 
 /// The processor with XLA:CPU's code and libraries.
 pub(crate) static XLA_CPU: Chip = Chip {
