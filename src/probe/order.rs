@@ -200,21 +200,7 @@ impl Order {
             Order::LanesPaired(count) => adder.pairwise(&lanes(count)),
             Order::LanesInOrder(count) => adder.chain(lanes(count)),
             Order::GotoBlocks(size) => {
-                let (mut rest, mut sums) = (terms, Vec::new());
-                while !rest.is_empty() {
-                    let left = rest.len();
-                    let next = if left >= 2 * size {
-                        size
-                    } else if left > size {
-                        left.div_ceil(2)
-                    } else {
-                        left
-                    };
-                    let (block, others) = rest.split_at(next);
-                    sums.push(adder.chain(block.iter().copied()));
-                    rest = others;
-                }
-                adder.chain(sums)
+                adder.chain(goto_blocks(terms, size).map(|block| adder.chain(block.iter().copied())))
             }
             Order::Windows => {
                 let mut level = terms.to_vec();
@@ -244,6 +230,24 @@ impl Order {
             }
         }
     }
+}
+
+/// The blocks that GotoBLAS cuts K into ([`Order::GotoBlocks`]).
+fn goto_blocks(terms: &[i128], size: usize) -> impl Iterator<Item = &[i128]> {
+    let mut rest = terms;
+    std::iter::from_fn(move || {
+        let left = rest.len();
+        let next = if left >= 2 * size {
+            size
+        } else if left > size {
+            left.div_ceil(2)
+        } else {
+            left
+        };
+        let (block, others) = rest.split_at(next);
+        rest = others;
+        (next > 0).then_some(block)
+    })
 }
 
 /// The orders that give all answers to masks of K terms: `[i, j]` are the places of M and -M, and beside them what the sum
