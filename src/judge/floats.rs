@@ -5,10 +5,10 @@ use crate::num::Format;
 use crate::oracle::{Enclosed, TruthTensor};
 use crate::tensor::{DType, Tensor};
 
-use super::criterion;
 use super::evidence::{Compared, Evidence, Pattern};
 use super::faults;
 use super::figures::figures;
+use super::matmul_criterion as criterion;
 use super::members::Member;
 use super::{Ground, JudgedResult, Nearest, OutsideElements, Verdict};
 

@@ -14,13 +14,13 @@
 //! errors and permitted results from the oracle. Neither helps the other here; both are compared with the recording.
 
 mod arguments;
-mod criterion;
 mod evidence;
 mod faults;
 mod figures;
 mod floats;
 mod integers;
 mod marked;
+mod matmul_criterion;
 mod members;
 mod moved_lines;
 mod readings;
