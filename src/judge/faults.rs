@@ -2,9 +2,9 @@
 
 use crate::num::{Direction, round_f64};
 
+use super::argument_readings::arguments;
 use super::evidence::{EXPLAINS, Evidence, LEAST_FACTOR, Pattern, bad_rows, dot};
 use super::moved_lines::{other_rows, row_factors};
-use super::readings::arguments;
 use super::stretches::stretch;
 
 /// Standard errors from which on a factor is no accident.

@@ -13,17 +13,17 @@
 //! It is a module of this crate and no crate of its own because it stands on both worlds at once: modes come from the machine,
 //! errors and permitted results from the oracle. Neither helps the other here; both are compared with the recording.
 
+mod argument_readings;
 mod arguments;
 mod evidence;
 mod faults;
 mod figures;
 mod floats;
-mod integers;
+mod integer_results;
 mod marked;
 mod matmul_criterion;
 mod members;
 mod moved_lines;
-mod readings;
 mod recording;
 mod stretches;
 
@@ -39,7 +39,7 @@ use crate::tensor::Tensor;
 pub use arguments::{bind, parameter_names};
 pub use evidence::Pattern;
 pub use figures::ErrorFigures;
-pub use integers::Token;
+pub use integer_results::Token;
 pub use recording::{Recording, RecordingError};
 
 use members::Members;
@@ -233,7 +233,7 @@ pub fn judge(
         let mut judged = if is_float {
             floats::judge(&ground, one.output, &tensor)
         } else {
-            integers::judge(&ground, one.output, &tensor, recording)?
+            integer_results::judge(&ground, one.output, &tensor, recording)?
         };
         judged.recorded_as = one.recorded_as.clone();
         if let (Some(name), true) = (&settings.tokens, is_float)

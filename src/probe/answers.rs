@@ -11,7 +11,7 @@ use crate::subject;
 use crate::tensor::{Data, Tensor};
 
 use super::ProbeError;
-use super::question::Question;
+use super::probe_question::Question;
 
 /// The name under which a file says what answered, as its bytes.
 pub(super) const ABOUT: &str = "about";

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::file::{npz, write_whole};
 
 use super::ProbeError;
-use super::question::Question;
+use super::probe_question::Question;
 
 /// The files of the folder.
 pub const FILES: [&str; 4] = ["inputs.npz", "manifest.json", "run_jax.py", "run_torch.py"];

@@ -8,8 +8,8 @@ use crate::tensor::Tensor;
 
 use super::ProbeError;
 use super::answers::{Answers, answer_as, is_equal};
-use super::pattern::{Pattern, merge, values_of};
-use super::question::{GROUPS, Group, Question};
+use super::mode_pattern::{Pattern, merge, values_of};
+use super::probe_question::{GROUPS, Group, Question};
 
 /// The modes that answer the questions of one group alike.
 #[derive(Clone, Debug)]

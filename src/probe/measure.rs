@@ -4,7 +4,7 @@ use super::answers::Answers;
 use super::designed::{
     DISTANCES, EXTENTS, MASK, PLACES, SMALL, WIDTHS, mask_columns, mask_rows, operand_factors, operand_values, power,
 };
-use super::order::{Adder, find_orders};
+use super::mask_order::{Adder, find_orders};
 
 /// A property that was measured.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]

@@ -9,18 +9,18 @@ mod answers;
 mod designed;
 mod folder;
 mod identify;
+mod mask_order;
 mod measure;
-mod order;
-mod pattern;
-mod question;
+mod mode_pattern;
+mod probe_question;
 
 pub use answers::{Answers, AnswersError, answer_as};
 pub use folder::{FILES, write_folder};
 pub use identify::{Candidate, Emulated, GroupOutcome, Identified, arithmetic, candidates, identify};
+pub use mask_order::{Adder, Inner, Order, find_orders, orders};
 pub use measure::{Property, measure};
-pub use order::{Adder, Inner, Order, find_orders, orders};
-pub use pattern::{KEYS, Pattern, count_modes};
-pub use question::{GROUPS, Group, Operation, Question, questions};
+pub use mode_pattern::{KEYS, Pattern, count_modes};
+pub use probe_question::{GROUPS, Group, Operation, Question, questions};
 
 /// Why questions were not written, asked or answered.
 #[derive(Debug, thiserror::Error)]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::stat::{deviation_limit, mean_square_limits};
 
-use super::dots::Dots;
+use super::dot_outputs::Dots;
 use super::honest::{Honest, Latitude};
 use super::statistics::{Observation, ProductError, Statistics, product_errors};
 

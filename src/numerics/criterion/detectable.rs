@@ -6,7 +6,7 @@ use crate::num::Format;
 
 use super::decide::{Criterion, CriterionError};
 use super::dot_arithmetic::DotArithmetic;
-use super::dots::Dots;
+use super::dot_outputs::Dots;
 use super::honest::Honest;
 
 /// The 0.99 quantile of the normal distribution: a fault is told apart with this power.

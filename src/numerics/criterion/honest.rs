@@ -3,7 +3,7 @@
 use crate::num::floor_log2;
 
 use super::dot_arithmetic::DotArithmetic;
-use super::dots::Dots;
+use super::dot_outputs::Dots;
 
 /// The errors that honest results of some arithmetic have, an entry for each output that is judged. All are in the results' own
 /// unit, computed less exact.

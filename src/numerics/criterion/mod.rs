@@ -12,7 +12,7 @@
 mod decide;
 mod detectable;
 mod dot_arithmetic;
-mod dots;
+mod dot_outputs;
 mod drawn_trial;
 mod honest;
 mod named_rule;
@@ -24,7 +24,7 @@ mod tolerance;
 pub use decide::{Criterion, CriterionError, Decision, Reason, Standing};
 pub use detectable::Detectable;
 pub use dot_arithmetic::{DotArithmetic, DotError};
-pub use dots::{Dots, DotsError};
+pub use dot_outputs::{Dots, DotsError};
 pub use drawn_trial::{DrawnTrials, Reference, TrialError};
 pub use honest::{Honest, Latitude};
 pub use named_rule::{DotResults, NamedRule};

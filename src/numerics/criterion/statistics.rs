@@ -2,7 +2,7 @@
 
 use crate::num::{F64, Format};
 
-use super::dots::Dots;
+use super::dot_outputs::Dots;
 use super::honest::Honest;
 
 /// Computed results beside their truth.

@@ -10,8 +10,8 @@ use crate::analysis::Regions;
 use crate::ir::{Computation, DotPlan, Fusion, Instruction, LibraryFunction, Op, Shape, ValueId};
 use crate::tensor::DType;
 
+use super::loop_sum_order::SumLoop;
 use super::mxu::Unit;
-use super::sum_loop::SumLoop;
 use super::value::Value;
 use super::vector::SumOrder;
 

@@ -5,11 +5,11 @@ use crate::num::{F32, F64};
 use crate::tensor::DType;
 
 use super::dot_unit::{DotSite, DotUnit};
+use super::loop_sum_order::SumLoop;
 use super::mode::Mode;
 use super::mxu::{DotPromise, Intake, Passes};
 use super::prepared::Prepared;
 use super::sum::{SumPromise, SumSite};
-use super::sum_loop::SumLoop;
 use super::summation::{Summation, Terms};
 
 impl Mode {

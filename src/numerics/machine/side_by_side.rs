@@ -4,7 +4,7 @@
 use crate::num::flush_f32;
 
 use super::addend::{self, Addend, Counted, NOTHING};
-use super::sum_loop::{Columns, DotLoop, Rows, SumLoop};
+use super::loop_sum_order::{Columns, DotLoop, Rows, SumLoop};
 
 /// Sums of a vectorized loop: their order, and whether subnormals are flushed.
 pub struct SideBySide {

@@ -6,11 +6,11 @@ use crate::num::F32;
 use crate::tensor::DType;
 
 use super::addend::{self, Addend};
+use super::loop_sum_order::{Beside, SumLoop};
 use super::mode::Mode;
 use super::products::Products;
 use super::side_by_side::SideBySide;
 use super::sum::{RowSum, SumPromise, SumSite};
-use super::sum_loop::{Beside, SumLoop};
 
 /// The terms of a sum of floats up to f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

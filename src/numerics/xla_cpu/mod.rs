@@ -5,10 +5,10 @@
 
 mod codegen;
 mod cpu_backend;
+mod cpu_row;
 mod library;
-mod row;
 
 #[cfg(test)]
 pub(crate) use codegen::Step;
 pub use codegen::{Contractions, find_contractions, find_inner_products, find_sum_loops, with_code};
-pub(crate) use row::XLA_CPU;
+pub(crate) use cpu_row::XLA_CPU;

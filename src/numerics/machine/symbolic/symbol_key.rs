@@ -9,10 +9,10 @@ use crate::ir::{Binary, Compare, CompareOrder, LibraryFunction, Opaque, ScatterD
 use crate::tensor::DType;
 
 use super::super::backend::Ties;
+use super::super::loop_sum_order::{Beside, SumLoop};
 use super::super::mxu::{Passes, Unit};
 use super::super::select::{Binning, Fault};
 use super::super::sum::RowPlan;
-use super::super::sum_loop::{Beside, SumLoop};
 use super::super::vector::{ErrorModel, Estimate, Eup, Implementation, SumOrder, ZeroTie};
 use super::symbol::Mixer;
 

@@ -17,8 +17,8 @@ use crate::deadline;
 use crate::ir::Convolution;
 use crate::num::flush_f32;
 
-use super::kernels::{KERNELS, VECTOR};
 use super::library_dot::LibraryDot;
+use super::library_kernels::{KERNELS, VECTOR};
 use crate::machine::mxu::{self, Passes, Unit};
 
 /// f32 that the cache is taken to hold: 128 KiB.

@@ -8,8 +8,8 @@ mod contraction_order;
 mod dot_order;
 mod dot_sum;
 mod ducc;
-mod kernels;
 mod library_dot;
+mod library_kernels;
 mod openblas;
 
 pub use call::call;
