@@ -23,8 +23,8 @@ use super::tell::{
 };
 
 /// The changes of precision from one program to the other. A given `chip` decides the unit that computes a dot of a
-/// program as written. If the chip contracts multiply and add ([`Chip::contracts`]), changed contractions are reported.
-/// If a library computes its fusions ([`Chip::library`]), changes of that are reported too.
+/// program as written. If the chip contracts multiply and add ([`Chip::plans_code`]), changed contractions are reported.
+/// If a library computes its fusions, changes of that are reported too.
 ///
 /// # Errors
 /// If they do not have the same results.

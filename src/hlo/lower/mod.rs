@@ -34,7 +34,7 @@ pub struct Import {
     pub for_tpu: bool,
     /// Whether it is a compiler's output: then it has the compiler's plans.
     pub is_compiled: bool,
-    /// Instructions that the tool assigns no semantics to, in the file's order. They are [`Op::Opaque`] in the program;
+    /// Instructions that the tool assigns no semantics to, in the file's order. They are [`crate::ir::Op::Opaque`] in the program;
     /// none if [`lower`] took the file.
     pub unknown: Vec<Unknown>,
     /// The collectives that a compiled file has a plan of, in its order.
@@ -52,7 +52,7 @@ pub fn lower(module: &Module) -> Result<Import> {
     lower_or(module, None, false)
 }
 
-/// As [`lower`], but what has no meaning here becomes [`Op::Opaque`], for those who read a program and do not run it.
+/// As [`lower`], but what has no meaning here becomes [`crate::ir::Op::Opaque`], for those who read a program and do not run it.
 ///
 /// # Errors
 /// If the file contradicts itself, or a parameter is of an element type that has no meaning here.

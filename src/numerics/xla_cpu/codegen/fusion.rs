@@ -49,7 +49,7 @@ impl Contractions {
 /// one of lower rank (`Emission::exchanges`), or the one from which a negated product is subtracted. An exponential
 /// ends in a product that is exact, contracted or not: if it is the left one, the other product is rounded.
 ///
-/// A library that takes a sum of products for a dot does not round them either ([`LibraryDot`]).
+/// A library that takes a sum of products for a dot does not round them either (`LibraryDot`).
 ///
 /// A product that is invariant along the innermost dim is computed before the innermost loop, and rounded there. So is
 /// one that is the same for all rows if that loop is unrolled (`invariant.rs`), and one before branches behind which
