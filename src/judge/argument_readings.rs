@@ -1,5 +1,6 @@
 //! Arguments that were read in another way.
 
+use crate::ir::movement::row_major;
 use crate::tensor::DType;
 
 use super::arguments::parameter_names;
@@ -54,10 +55,7 @@ fn rows_of(evidence: &Evidence, values: &[f64]) -> Vec<f64> {
 fn variants(dims: &[usize]) -> Vec<(&'static str, String, Vec<usize>)> {
     let count: usize = dims.iter().product();
     let mut found = Vec::new();
-    let mut strides = vec![1; dims.len()];
-    for dim in (0..dims.len().saturating_sub(1)).rev() {
-        strides[dim] = strides[dim + 1] * dims[dim + 1];
-    }
+    let strides: Vec<usize> = row_major(dims).into_iter().map(isize::unsigned_abs).collect();
     if count > 1 << 24 {
         return found;
     }

@@ -2,8 +2,6 @@
 
 use serde::Serialize;
 
-use crate::tensor::Tensor;
-
 /// The distance of a float result from the truth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ErrorFigures {
@@ -19,30 +17,34 @@ pub struct ErrorFigures {
     pub elements: usize,
 }
 
+/// Root mean square of the difference over that of `values`; elements that are not finite in both are left out.
+pub(super) fn relative_rms(result: &[f64], values: &[f64]) -> f64 {
+    let finite = result.iter().zip(values).filter(|(x, y)| x.is_finite() && y.is_finite());
+    let (difference, size) = finite.fold((0.0, 0.0), |(d, s), (x, y)| (d + (x - y) * (x - y), s + y * y));
+    if difference == 0.0 { 0.0 } else { (difference / size).sqrt() }
+}
+
 /// The figures of a result beside the truth; `None` where no element is known.
-pub(super) fn figures(result: &Tensor, truth: &[f64]) -> Option<ErrorFigures> {
-    let (mut errors, mut squares, mut size) = (Vec::with_capacity(truth.len()), 0.0, 0.0);
+pub(super) fn figures(result: &[f64], truth: &[f64]) -> Option<ErrorFigures> {
+    let mut errors = Vec::with_capacity(truth.len());
     let mut largest = (0.0, 0);
-    for (at, right) in truth.iter().enumerate() {
-        let error = (result.data().get_f64(at) - right).abs();
+    for (at, (value, right)) in result.iter().zip(truth).enumerate() {
+        let error = (value - right).abs();
         if !error.is_finite() {
             continue;
         }
-        squares += error * error;
-        size += right * right;
         if error > largest.0 {
             largest = (error, at);
         }
         errors.push(error);
     }
     let count = errors.len();
-    let relative_rms = if squares == 0.0 { 0.0 } else { (squares / size).sqrt() };
     let mut quantile = |share: f64| {
         let place = ((count as f64 - 1.0) * share).round() as usize;
         *errors.select_nth_unstable_by(place.min(count - 1), f64::total_cmp).1
     };
     (count > 0).then(|| ErrorFigures {
-        relative_rms,
+        relative_rms: relative_rms(result, truth),
         quantiles: [quantile(0.5), quantile(0.9), quantile(0.99)],
         largest: largest.0,
         largest_at: largest.1,

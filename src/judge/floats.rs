@@ -7,10 +7,10 @@ use crate::tensor::{DType, Tensor};
 
 use super::evidence::{Compared, Evidence, Pattern};
 use super::faults;
-use super::figures::figures;
+use super::figures::{figures, relative_rms};
 use super::matmul_criterion as criterion;
-use super::members::Member;
-use super::{Ground, JudgedResult, Nearest, OutsideElements, Verdict};
+use super::members::{Member, precision_place};
+use super::{Ground, JudgedResult, Nearest, Verdict};
 
 /// Differences of orders that a result may be from the nearest mode: members are some orders of many.
 const ORDERS: f64 = 4.0;
@@ -50,21 +50,8 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
         Some(Enclosed::Floats(floats)) => Some(floats.as_slice()),
         _ => None,
     };
-    let mut judged = JudgedResult {
-        name: program.output_names[output].clone(),
-        recorded_as: String::new(),
-        shape: shape.to_string(),
-        verdict: Verdict::Unknown,
-        because: Vec::new(),
-        modes: Vec::new(),
-        nearest: None,
-        error: truth.and_then(|truth| figures(tensor, truth)),
-        ratio: None,
-        detectable: None,
-        outside: OutsideElements::default(),
-        tokens: None,
-        pattern: Vec::new(),
-    };
+    let (mut judged, same) = ground.open(output, tensor);
+    judged.error = truth.and_then(|truth| figures(&observed, truth));
     // Elements outside of the enclosure.
     let is_open = |at: usize| enclosed.is_none_or(|all| all[at].is_unknown());
     let is_outside = |at: usize| {
@@ -76,12 +63,7 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
     let mut bad: Vec<usize> = (0..observed.len()).filter(|at| is_outside(*at)).collect();
     judged.outside.elements = bad.len();
     judged.outside.unknown = (0..observed.len()).filter(|at| is_open(*at)).count();
-    // Equal bits.
-    let equal = |member: &&Member| member.results[output].data() == tensor.data();
-    let same: Vec<&Member> = ground.members.each.iter().filter(equal).collect();
-    judged.modes = same.iter().flat_map(|member| member.modes.iter().cloned()).collect();
-    let classes = classes(ground, output, &observed, truth, enclosed, format);
-    let (classes, scale) = classes;
+    let (classes, scale) = classes(ground, output, &observed, truth, enclosed, format);
     let compared = Compared { observed: &observed, scale: &scale, dims: shape.dims() };
     let Some((class, at, distance)) = nearest(&classes, &compared) else {
         judged.because.push("no mode evaluates the program".to_string());
@@ -91,14 +73,14 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
     let spread = class.spread[0];
     judged.nearest = Some(Nearest {
         mode: member.modes.first().cloned().unwrap_or_default(),
-        relative_rms: relative(&observed, values),
+        relative_rms: relative_rms(&observed, values),
         orders: if distance == 0.0 { 0.0 } else { distance / spread },
     });
     if let (Some(truth), Some(error)) = (truth, &judged.error) {
         // Of the named mode; of the nearest one where none is named.
         let is_named = |one: &&Member| named(ground).is_some_and(|mode| one.modes.contains(&mode));
         let of = ground.members.each.iter().find(is_named).unwrap_or(member);
-        let own = figures(&of.results[output], truth).map_or(0.0, |figures| figures.relative_rms);
+        let own = figures(&of.results[output].data().to_f64s(), truth).map_or(0.0, |figures| figures.relative_rms);
         judged.ratio = (own > 0.0).then_some(error.relative_rms / own);
     }
     judged.detectable = truth.and_then(|truth| criterion::detectable(ground, output, truth, format));
@@ -113,8 +95,9 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
         (x.is_finite() || y.is_finite()) && x.is_finite() != y.is_finite() || x.is_nan() != y.is_nan()
     };
     let strange: Vec<usize> = (0..observed.len()).filter(mismatched).collect();
-    let found = weigh(ground, output, &classes, class, at, distance, &compared, truth, format, &mut bad, strange);
-    let (is_outside, because, pattern) = found;
+    let weighing =
+        Weighing { ground, output, classes: &classes, class, at, distance, compared: &compared, truth, format };
+    let (is_outside, because, pattern) = weigh(&weighing, &mut bad, strange);
     judged.because = because;
     judged.pattern = pattern;
     judged.outside.first = bad.iter().copied().take(8).collect();
@@ -126,22 +109,26 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
     judged
 }
 
-/// Whether a result is outside, `None` if nothing is known; the reasons; and the faults that explain it.
-#[allow(clippy::too_many_arguments)]
-#[expect(clippy::too_many_lines, reason = "the facts of one result are weighed together")]
-fn weigh(
-    ground: &Ground,
+/// A result beside its nearest member.
+struct Weighing<'a> {
+    ground: &'a Ground<'a>,
     output: usize,
-    classes: &[Class],
-    class: &Class,
+    classes: &'a [Class<'a>],
+    /// The class of the nearest member, and its place there.
+    class: &'a Class<'a>,
     at: usize,
+    /// The distance from that member.
     distance: f64,
-    compared: &Compared,
-    truth: Option<&[f64]>,
+    compared: &'a Compared<'a>,
+    truth: Option<&'a [f64]>,
     format: &'static Format,
-    bad: &mut Vec<usize>,
-    strange: Vec<usize>,
-) -> (Option<bool>, Vec<String>, Vec<Pattern>) {
+}
+
+/// Whether a result is outside, `None` if nothing is known; the reasons; and the faults that explain it. `bad` are the elements
+/// outside of the enclosure, and those that stand out are added; `strange` are finite where the nearest member's are not, or the reverse.
+#[expect(clippy::too_many_lines, reason = "the facts of one result are weighed together")]
+fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Option<bool>, Vec<String>, Vec<Pattern>) {
+    let Weighing { ground, output, classes, class, at, distance, compared, truth, format } = *weighing;
     let (member, values) = &class.members[at];
     let (observed, spread) = (compared.observed, class.spread);
     let name = PRECISIONS[class.precision].name;
@@ -255,13 +242,6 @@ fn is_as_accurate(class: &Class, compared: &Compared, truth: &[f64]) -> bool {
     })
 }
 
-/// Root mean square of the difference over that of `values`.
-fn relative(observed: &[f64], values: &[f64]) -> f64 {
-    let finite = observed.iter().zip(values).filter(|(x, y)| x.is_finite() && y.is_finite());
-    let (difference, size) = finite.fold((0.0, 0.0), |(d, s), (x, y)| (d + (x - y) * (x - y), s + y * y));
-    if difference == 0.0 { 0.0 } else { (difference / size).sqrt() }
-}
-
 /// The nearest member: its class, its place there, and the distance.
 fn nearest<'a, 'b>(classes: &'b [Class<'a>], compared: &Compared) -> Option<(&'b Class<'a>, usize, f64)> {
     let each = classes.iter().flat_map(|class| {
@@ -282,7 +262,7 @@ fn classes<'a>(
 ) -> (Vec<Class<'a>>, Vec<f64>) {
     let mut classes: Vec<Class> = Vec::new();
     let named = ground.settings.mode.as_ref();
-    let least = named.and_then(|mode| PRECISIONS.iter().position(|row| row.name == mode.precision.name)).unwrap_or(0);
+    let least = named.map_or(0, precision_place);
     for member in &ground.members.each {
         let values = member.results[output].data().to_f64s();
         let precision = member.precisions[output];

@@ -6,7 +6,7 @@ use crate::oracle::{Enclosed, TruthTensor};
 use crate::tensor::Tensor;
 
 use super::marked::Ranked;
-use super::{Ground, JudgeError, JudgedResult, OutsideElements, Recording, Verdict};
+use super::{Ground, JudgeError, JudgedResult, Recording, Verdict};
 
 /// A token, or another integer, that differs from the declared one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -36,27 +36,8 @@ pub(super) fn judge(
     tensor: &Tensor,
     recording: &Recording,
 ) -> Result<JudgedResult, JudgeError> {
-    let program = ground.program;
-    let shape = program.entry().instructions[program.outputs()[output]].shape.to_string();
-    let name = program.output_names[output].clone();
-    let equal = |member: &&super::members::Member| member.results[output].data() == tensor.data();
-    let same: Vec<_> = ground.members.each.iter().filter(equal).collect();
-    let modes = same.iter().flat_map(|member| member.modes.iter().cloned()).collect();
-    let mut judged = JudgedResult {
-        recorded_as: String::new(),
-        shape,
-        verdict: Verdict::Unknown,
-        because: Vec::new(),
-        modes,
-        nearest: None,
-        error: None,
-        ratio: None,
-        detectable: None,
-        outside: OutsideElements::default(),
-        tokens: Some(Vec::new()),
-        pattern: Vec::new(),
-        name,
-    };
+    let (mut judged, same) = ground.open(output, tensor);
+    judged.tokens = Some(Vec::new());
     let contradicted = match &ground.settings.scores {
         Some(scores) if ground.settings.tokens.as_ref().is_none_or(|name| *name == judged.name) => {
             against_scores(recording, scores, tensor)?
@@ -162,8 +143,7 @@ fn by_scores(ground: &Ground, ranked: &Ranked, element: usize, recorded: i64) ->
         Some(TruthTensor::Float(truth)) => {
             let line = &truth.rounded[row..row + ranked.width];
             let best = line.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let program = ground.program;
-            let dtype = ground.scores_dtype(ranked, program);
+            let dtype = ground.scores_dtype(ranked);
             let ulp = dtype.map_or(1.0, |format| format.ulp(best));
             Some((best - line[token]) / ulp).filter(|margin| margin.is_finite())
         }

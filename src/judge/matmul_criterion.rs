@@ -6,7 +6,7 @@ use crate::machine::DotSite;
 use crate::num::Format;
 
 use super::Ground;
-use super::members::widest;
+use super::members::base_mode;
 
 /// Products that the statistics are taken over, at most: outputs are sampled beyond.
 const MOST_PRODUCTS: usize = 4_000_000;
@@ -22,7 +22,7 @@ fn matmul(ground: &Ground, output: usize, format: &'static Format) -> Option<Mat
     let entry = ground.program.entry();
     let value = *ground.program.outputs().get(output)?;
     let plain = plain_matmul(entry, value)?;
-    let mode = ground.settings.mode.clone().or_else(|| widest(ground.settings))?;
+    let mode = base_mode(ground.settings)?;
     let site = DotSite::within(entry, &entry.instructions[value])?;
     let arithmetic = DotArithmetic::of_mode(&mode, &site, format)?;
     let operands = plain.parameters.map(|number| ground.arguments[number].data().to_f64s());

@@ -35,12 +35,18 @@ pub(super) struct Members {
 /// Operations that all evaluations may take together.
 const MOST_WORK: u128 = 60_000_000_000;
 
-/// The mode of the least precision that is permitted where none is named: on the first chip with a matrix unit.
-pub(super) fn widest(settings: &Settings) -> Option<Mode> {
-    let chips = if settings.chips.is_empty() { CHIPS } else { &settings.chips };
-    let chip = chips.iter().rev().find(|chip| chip.matrix_unit).or(chips.first())?;
-    let chip = if settings.chips.is_empty() { "v5e" } else { chip.name };
-    Mode::new(chip, "default", "off", "").ok()
+/// The named mode; where none is named, that of the least precision that is permitted, on the first chip with a matrix unit.
+pub(super) fn base_mode(settings: &Settings) -> Option<Mode> {
+    if let Some(mode) = &settings.mode {
+        return Some(mode.clone());
+    }
+    let chip = settings.chips.iter().rev().find(|chip| chip.matrix_unit).or(settings.chips.first());
+    Mode::new(chip.map_or("v5e", |chip| chip.name), "default", "off", "").ok()
+}
+
+/// The place of a mode's precision in [`PRECISIONS`]: later ones are more accurate.
+pub(super) fn precision_place(mode: &Mode) -> usize {
+    PRECISIONS.iter().position(|row| row.name == mode.precision.name).unwrap_or(0)
 }
 
 /// Operations of one evaluation: products of dots, elements of the rest.
@@ -109,14 +115,11 @@ impl Members {
                 }
             }
         }
-        if let Some(compiled) = &settings.compiled {
-            let mode = settings.mode.clone().or_else(|| widest(settings));
-            if let Some(mode) = mode {
-                let as_it_stands = Mode::new(mode.chip.name, mode.precision.name, "as-compiled", "").unwrap_or(mode);
-                let results = machine::evaluate(compiled, &as_it_stands, arguments)?;
-                let names = vec![format!("{as_it_stands} of the compiled file")];
-                each.insert(0, Member::new(names, as_it_stands, settings, results));
-            }
+        if let (Some(compiled), Some(mode)) = (&settings.compiled, base_mode(settings)) {
+            let as_it_stands = Mode::new(mode.chip.name, mode.precision.name, "as-compiled", "").unwrap_or(mode);
+            let results = machine::evaluate(compiled, &as_it_stands, arguments)?;
+            let names = vec![format!("{as_it_stands} of the compiled file")];
+            each.insert(0, Member::new(names, as_it_stands, settings, results));
         }
         classify(&mut each, program, arguments, settings);
         match first_error {
@@ -128,16 +131,15 @@ impl Members {
 
 impl Member {
     fn new(modes: Vec<String>, mode: Mode, settings: &Settings, results: Vec<Tensor>) -> Member {
-        let place = |mode: &Mode| PRECISIONS.iter().position(|row| row.name == mode.precision.name).unwrap_or(0);
-        let precision = if mode.chip.matrix_unit { place(&mode) } else { PRECISIONS.len() - 1 };
-        let is_permitted = settings.mode.as_ref().is_none_or(|named| precision >= place(named));
+        let precision = if mode.chip.matrix_unit { precision_place(&mode) } else { PRECISIONS.len() - 1 };
+        let is_permitted = settings.mode.as_ref().is_none_or(|named| precision >= precision_place(named));
         Member { modes, mode, precisions: vec![precision; results.len()], is_permitted, results }
     }
 }
 
 /// Finds the precision that each member's results are nearest to: those of a matrix unit in each precision, of equal ones the last.
 fn classify(members: &mut [Member], program: &Program, arguments: &[Tensor], settings: &Settings) {
-    let Some(base) = settings.mode.clone().or_else(|| widest(settings)) else { return };
+    let Some(base) = base_mode(settings) else { return };
     let chip = if base.chip.matrix_unit { base.chip.name } else { "v5e" };
     let of = |precision: &machine::PrecisionRow| -> Option<Vec<Tensor>> {
         let mode = Mode::new(chip, precision.name, "off", "dsr=off").ok()?;
@@ -179,7 +181,7 @@ fn modes(settings: &Settings) -> Vec<Mode> {
             modes.extend(chips.iter().filter_map(|chip| Mode::new(chip.name, precision.name, policy.name, "").ok()));
         }
     }
-    let base = settings.mode.clone().or_else(|| widest(settings));
+    let base = base_mode(settings);
     let accumulations = Accumulation::ALL.iter().filter(|order| **order != Accumulation::Trunc);
     for (at, acc) in accumulations.enumerate() {
         for precision in PRECISIONS {

@@ -42,7 +42,7 @@ pub use figures::ErrorFigures;
 pub use integer_results::Token;
 pub use recording::{Recording, RecordingError};
 
-use members::Members;
+use members::{Member, Members};
 
 /// The answer for one result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -179,22 +179,45 @@ pub enum JudgeError {
 /// The parts of a judgement that all results share.
 struct Ground<'a> {
     program: &'a Program,
+    /// The program with the scores of each ranking as further results.
+    extended: Program,
     arguments: &'a [Tensor],
     settings: &'a Settings,
     members: Members,
-    /// By results of `marked`: the enclosure of what is permitted.
+    /// By results of `extended`: the enclosure of what is permitted.
     enclosed: Option<Vec<Enclosed>>,
-    /// By results of `marked`: the truth.
+    /// By results of `extended`: the truth.
     truth: Option<Vec<TruthTensor>>,
     scores: Vec<Option<marked::Ranked>>,
 }
 
 impl Ground<'_> {
     /// The format of scores.
-    fn scores_dtype(&self, ranked: &marked::Ranked, program: &Program) -> Option<&'static crate::num::Format> {
-        let (extended, _) = marked::with_scores(program);
-        let id = *extended.outputs().get(ranked.output)?;
-        extended.entry().instructions[id].shape.dtype()?.format()
+    fn scores_dtype(&self, ranked: &marked::Ranked) -> Option<&'static crate::num::Format> {
+        let id = *self.extended.outputs().get(ranked.output)?;
+        self.extended.entry().instructions[id].shape.dtype()?.format()
+    }
+
+    /// The judgement of a result before it is weighed, unknown so far, and the members that give its bits.
+    fn open(&self, output: usize, tensor: &Tensor) -> (JudgedResult, Vec<&Member>) {
+        let equal = |member: &&Member| member.results[output].data() == tensor.data();
+        let same: Vec<&Member> = self.members.each.iter().filter(equal).collect();
+        let judged = JudgedResult {
+            name: self.program.output_names[output].clone(),
+            recorded_as: String::new(),
+            shape: self.program.entry().instructions[self.program.outputs()[output]].shape.to_string(),
+            verdict: Verdict::Unknown,
+            because: Vec::new(),
+            modes: same.iter().flat_map(|member| member.modes.iter().cloned()).collect(),
+            nearest: None,
+            error: None,
+            ratio: None,
+            detectable: None,
+            outside: OutsideElements::default(),
+            tokens: None,
+            pattern: Vec::new(),
+        };
+        (judged, same)
     }
 }
 
@@ -209,13 +232,12 @@ pub fn judge(
     settings: &Settings,
 ) -> Result<Judged, JudgeError> {
     let outputs = recording.resolve(program)?;
-    for (what, name) in [("--tokens", &settings.tokens)] {
-        let Some(name) = name else { continue };
+    if let Some(name) = &settings.tokens {
         let known = outputs.iter().any(|one| program.output_names[one.output] == *name || one.recorded_as == *name);
         if !known {
             let names: Vec<&str> = outputs.iter().map(|one| one.recorded_as.as_str()).collect();
             return Err(JudgeError::Setting(format!(
-                "{what}: no recorded result is called `{name}`; there are {}",
+                "--tokens: no recorded result is called `{name}`; there are {}",
                 names.join(", ")
             )));
         }
@@ -225,7 +247,7 @@ pub fn judge(
     let (extended, scores) = marked::with_scores(program);
     let enclosed = permitted(&extended, arguments, settings, &mut notes);
     let truth = truth(&extended, arguments, &mut notes);
-    let ground = Ground { program, arguments, settings, members, enclosed, truth, scores };
+    let ground = Ground { program, extended, arguments, settings, members, enclosed, truth, scores };
     let mut results = Vec::new();
     for one in &outputs {
         let tensor = recording.read(program, one)?;
@@ -263,10 +285,7 @@ fn permitted(
         ));
         return None;
     }
-    let mode = match &settings.mode {
-        Some(mode) => mode.clone(),
-        None => members::widest(settings)?,
-    };
+    let mode = members::base_mode(settings)?;
     let exploring = Exploring { families: families_of_results().collect(), ..Exploring::new(mode) };
     match enclose(program, arguments, &exploring) {
         Ok((_, enclosed)) => Some(enclosed),

@@ -2,6 +2,19 @@
 
 use super::evidence::{EXPLAINS, Evidence, LEAST_FACTOR, Pattern, bad_rows, dot};
 
+/// A square result that is transposed.
+fn transposed(evidence: &Evidence) -> Option<Pattern> {
+    let (rows, columns) = (evidence.rows(), evidence.columns());
+    if rows != columns || rows < 2 {
+        return None;
+    }
+    let values: Vec<f64> =
+        (0..rows * columns).map(|at| evidence.values[(at % columns) * columns + at / columns]).collect();
+    let explained = evidence.share_of_residual(&values);
+    let says = "the result is transposed".to_string();
+    (explained > EXPLAINS).then(|| Pattern { kind: "transposed", says, explained, places: Vec::new(), factor: None })
+}
+
 /// Rows or columns whose values are those of another place.
 pub(super) fn other_rows(evidence: &Evidence) -> Option<Pattern> {
     let (rows, columns) = (evidence.rows(), evidence.columns());
@@ -10,16 +23,8 @@ pub(super) fn other_rows(evidence: &Evidence) -> Option<Pattern> {
     }
     let residual = evidence.residual();
     let observed = evidence.compared.observed;
-    let transposed = |values: &[f64]| -> Vec<f64> {
-        (0..rows * columns).map(|at| values[(at % columns) * columns + at / columns]).collect()
-    };
-    if rows == columns && rows > 1 {
-        let values = transposed(evidence.values);
-        let explained = evidence.share_of_residual(&values);
-        if explained > EXPLAINS {
-            let says = "the result is transposed".to_string();
-            return Some(Pattern { kind: "transposed", says, explained, places: Vec::new(), factor: None });
-        }
+    if let Some(pattern) = transposed(evidence) {
+        return Some(pattern);
     }
     let mut bad = bad_rows(evidence, &residual);
     if bad.is_empty() {
@@ -44,9 +49,10 @@ pub(super) fn other_rows(evidence: &Evidence) -> Option<Pattern> {
         for place in asked.iter().take(256) {
             let seen = line(observed, *place);
             let apart = |other: &Vec<f64>| -> f64 { seen.iter().zip(other).map(|(x, y)| (x - y).powi(2)).sum() };
-            let own = apart(&lines[*place]);
-            let best = (0..count).min_by(|a, b| apart(&lines[*a]).total_cmp(&apart(&lines[*b])));
-            let Some(best) = best.filter(|best| best != place && apart(&lines[*best]) < 0.01 * own) else { continue };
+            let distances: Vec<f64> = lines.iter().map(apart).collect();
+            let best = (0..count).min_by(|a, b| distances[*a].total_cmp(&distances[*b]));
+            let is_moved = |best: &usize| best != place && distances[*best] < 0.01 * distances[*place];
+            let Some(best) = best.filter(is_moved) else { continue };
             moved.push((*place, best));
             for (i, value) in lines[best].iter().enumerate() {
                 values[if is_row { place * columns + i } else { i * columns + place }] = *value;

@@ -1,5 +1,6 @@
 //! Stretches of the terms of a sum that are missing, doubled or have a factor.
 
+use crate::ir::movement::row_major;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::evidence::{Evidence, Pattern, Runner, budget, dot};
@@ -122,10 +123,7 @@ fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
 /// Ones, but for the terms `lo..hi` of a sum.
 fn mask(sum: &Sum, dtype: DType, lo: usize, hi: usize, factor: f64) -> Option<Tensor> {
     let count: usize = sum.dims.iter().product();
-    let mut strides = vec![1; sum.dims.len()];
-    for dim in (0..sum.dims.len().saturating_sub(1)).rev() {
-        strides[dim] = strides[dim + 1] * sum.dims[dim + 1];
-    }
+    let strides: Vec<usize> = row_major(&sum.dims).into_iter().map(isize::unsigned_abs).collect();
     let term =
         |at: usize| sum.along.iter().fold(0, |term, dim| term * sum.dims[*dim] + at / strides[*dim] % sum.dims[*dim]);
     let values: Vec<f64> = (0..count).map(|at| if (lo..hi).contains(&term(at)) { factor } else { 1.0 }).collect();

@@ -1,5 +1,4 @@
-//! Roots and directions of complex numbers (FACTS 3.6). They are
-//! ours, a modelling choice: XLA:CPU's differ in last bits, and more where theirs lose a small part. Infinities, NaN and zeros go as C17 annex G says.
+//! Roots and directions of complex numbers.
 
 use crate::hlo::builder::Emitter;
 use crate::hlo::builder::fill::number;

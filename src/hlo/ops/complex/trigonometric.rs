@@ -1,6 +1,4 @@
-//! Trigonometric functions and hyperbolic tangents of complex numbers (FACTS 3.6). The tangents are XLA:CPU's formulas; sine and
-//! cosine are
-//! ours, a modelling choice: XLA:CPU's differ in last bits, and more where theirs lose a small part. Infinities, NaN and zeros go as C17 annex G says.
+//! Trigonometric functions and hyperbolic tangents of complex numbers. The tangents are XLA:CPU's formulas.
 
 use crate::hlo::builder::Emitter;
 use crate::hlo::builder::fill::number;
