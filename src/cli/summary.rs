@@ -127,11 +127,16 @@ pub fn next_step(of: &str) -> String {
     // A series has `n` in the place of a size, and is no case.
     let is_series = of.split('/').any(|part| part == "n");
     let shown = if is_series { suite } else { of };
-    let shown =
-        if shown.contains([' ', '[', '*', '?', '&', ';', '(', '$']) { format!("'{shown}'") } else { shown.to_string() };
+    let shown = quoted(shown);
     format!(
         "`ulpgate explain {shown}` shows why; a finding that is meant gets `expect` and `because` in {SUITES}/{suite}.toml"
     )
+}
+
+/// A name as a shell takes it for one word.
+pub fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=,:@%".contains(c);
+    if name.chars().all(is_plain) { name.to_string() } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }
 
 /// A number of things, such as `1 case` and `2 cases`.
