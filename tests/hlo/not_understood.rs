@@ -148,7 +148,7 @@ fn whatever_runs_a_program_refuses_it() {
     let import = seen(&line);
     assert!(matches!(import.program.entry().instructions[1].op, Op::Opaque(_)));
     let x = [Tensor::new(&[8], Data::from_f32s(ulpgate::tensor::DType::F32, vec![1.0; 8]).unwrap())];
-    let mode = "v5e/default/as-compiled".parse().unwrap();
+    let mode = "v5e/default/as-compiled".parse::<Mode>().unwrap();
     let error = ulpgate::machine::evaluate(&import.program, &mode, &x).unwrap_err().to_string();
     assert!(error.contains("r: opaque is not supported: kernel has no meaning here"), "{error}");
     let error = Oracle::default().evaluate(&import.program, &x, &[Demand::Rounded]).unwrap_err().to_string();

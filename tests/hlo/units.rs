@@ -30,7 +30,7 @@ fn losses(name: &str, mode: &str) -> [f32; 2] {
     let named = safetensors::read(&place("inputs.safetensors")).unwrap();
     let of = |at: usize| named.iter().find(|(name, _)| *name == format!("arg{at}")).unwrap().1.clone();
     let arguments: Vec<Tensor> = (0..4).map(of).collect();
-    let results = evaluate(&import.program, &mode.parse().unwrap(), &arguments).unwrap();
+    let results = evaluate(&import.program, &mode.parse::<Mode>().unwrap(), &arguments).unwrap();
     [1, 2].map(|step| results[step].data().to_f32s()[0])
 }
 
