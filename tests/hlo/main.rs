@@ -22,6 +22,7 @@ mod published_results;
 mod sha256;
 mod show;
 mod show_runs;
+mod simplifier;
 mod suites;
 mod text;
 mod ties;
