@@ -143,11 +143,6 @@ pub const FOLLOWED: &[Followed] = &[
     ("window", &[Product(Convolution), Reduction(ReduceWindow), Reduction(SelectAndScatter)]),
 ];
 
-/// Whether reading knows an opcode. Of another one it is compared as it stands what decides results (`unless_known`).
-pub fn is_known(opcode: &Opcode) -> bool {
-    !matches!(opcode, Opcode::ComplexPart(_) | Opcode::Outside(_) | Opcode::Other(_))
-}
-
 /// Whether reading follows an attribute of an opcode.
 pub fn is_followed(opcode: &Opcode, attribute: &str) -> bool {
     FOLLOWED.iter().any(|(name, opcodes)| *name == attribute && opcodes.contains(opcode))

@@ -168,8 +168,6 @@ fn of_attributes(instruction: &Instruction, settings: &mut Vec<Setting>) {
                 }
             }
             name if known::is_followed(opcode, name) || is_harmless(name) => {}
-            // Of what has no meaning here all else is compared as it stands.
-            _ if !known::is_known(opcode) => {}
             _ => settings.push(other(attribute)),
         }
     }
