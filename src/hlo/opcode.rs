@@ -324,7 +324,6 @@ const WITHOUT_MEANING: &[&str] = &[
     "collective-reduce",
     "cosh",
     "dynamic-reshape",
-    "mulhi",
     "scaled-dot",
     "scan",
     "shuffle",

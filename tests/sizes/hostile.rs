@@ -274,13 +274,14 @@ const UNARY: [&str; 25] = [
     "real",
 ];
 
-const BINARY: [&str; 15] = [
+const BINARY: [&str; 16] = [
     "add",
     "and",
     "atan2",
     "divide",
     "maximum",
     "minimum",
+    "mulhi",
     "multiply",
     "or",
     "power",
