@@ -229,6 +229,7 @@ family! {
         Fft = "fft",
         Parameter = "parameter",
         RngBitGenerator = "rng-bit-generator",
+        Scan = "scan",
     }
 }
 
@@ -325,7 +326,6 @@ const WITHOUT_MEANING: &[&str] = &[
     "cosh",
     "dynamic-reshape",
     "scaled-dot",
-    "scan",
     "shuffle",
     "sinh",
     "stochastic-convert",

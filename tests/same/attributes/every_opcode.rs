@@ -76,6 +76,11 @@ const PROGRAMS: &[(&str, &str)] = &[
         "k = u64[2] constant({1,2})\n t = (u64[2], u32[4]) rng-bit-generator(k), algorithm=rng_threefry~\n \
          ROOT r = u32[4] get-tuple-element(t), index=1",
     ),
+    (
+        "scan",
+        "s = (f32[4], f32[]) scan(x, z), dimensions={0}, num_carries=1, to_apply=running~\n \
+         ROOT r = f32[4] get-tuple-element(s), index=0",
+    ),
     ("custom-call", "ROOT r = f32[4] custom-call(x), custom_call_target=\"Sharding\"~"),
     ("tuple", "t = (f32[4], f32[4]) tuple(x, y)~\n ROOT r = f32[4] get-tuple-element(t), index=1"),
     ("get-tuple-element", "t = (f32[4], f32[4]) tuple(x, y)\n ROOT r = f32[4] get-tuple-element(t), index=1~"),
