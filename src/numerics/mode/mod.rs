@@ -8,8 +8,11 @@ use std::str::FromStr;
 
 use ulpgate_machine::{Arithmetic, Chip, Choices, ModeError, PrecisionRow, REFINEMENTS};
 
+pub(crate) use chips::BACKEND_SOURCES;
 use chips::ROWS;
 
+#[cfg(test)]
+pub(crate) use chips::of_this_build;
 pub use chips::{CHIPS, find_chip};
 
 /// The arithmetic in which a program is evaluated, of a chip that has a name.
