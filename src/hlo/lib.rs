@@ -11,6 +11,7 @@ pub mod ast;
 mod builder;
 mod device;
 mod error;
+mod group_list;
 mod layout;
 mod lower;
 mod opcode;

@@ -9,7 +9,8 @@ use crate::hlo::builder::Emitter;
 use crate::hlo::builder::{Bytes, Value};
 use crate::hlo::error::LowerError;
 use crate::hlo::layout;
-use crate::hlo::opcode::Asynchronous;
+use crate::hlo::opcode::{Asynchronous, Opcode};
+use crate::hlo::view::Attributes;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -27,18 +28,19 @@ pub fn lower(e: &mut Emitter, part: Asynchronous, mut operands: Vec<Value>) -> R
             _ => Err(e.fail("the operand is no copy-start")),
         },
         Asynchronous::AsyncStart => {
-            let result = e.inline("calls", &operands)?;
-            Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
+            let callee = e.attributes().callee("calls")?;
+            begun(e, callee, operands)
         }
         Asynchronous::CallStart => {
-            let result = e.inline("to_apply", &operands)?;
-            Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
+            let callee = e.attributes().callee("to_apply")?;
+            begun(e, callee, operands)
         }
         Asynchronous::SliceStart | Asynchronous::DynamicSliceStart => {
             let is_dynamic = part == Asynchronous::DynamicSliceStart;
             let result = slice(e, &operands, is_dynamic)?;
             Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
         }
+        Asynchronous::AsyncUpdate if operands.len() > 1 => update(e, operands),
         Asynchronous::AsyncUpdate => operands.pop().ok_or_else(|| e.fail("the operand is missing")),
         Asynchronous::AsyncDone | Asynchronous::CallDone | Asynchronous::DynamicSliceDone | Asynchronous::SliceDone => {
             match operands.pop() {
@@ -47,6 +49,47 @@ pub fn lower(e: &mut Emitter, part: Asynchronous, mut operands: Vec<Value>) -> R
             }
         }
     }
+}
+
+/// An asynchronous call with the operands that are given so far: without its result until an update gives the last of them.
+fn begun(e: &mut Emitter, callee: &str, operands: Vec<Value>) -> Result<Value> {
+    let called = e.lowering.computation(e.instruction, callee)?;
+    let is_parameter = |one: &&ast::Instruction| matches!(one.operands, ast::Operands::Number(_));
+    let result = match operands.len() < called.instructions.iter().filter(is_parameter).count() {
+        true => Value::Nothing,
+        false => e.inline_call(callee, &operands)?,
+    };
+    Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
+}
+
+/// An update that gives operands which the start has not given.
+fn update(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
+    let more = operands.split_off(1);
+    let given = match operands.pop() {
+        Some(Value::Tuple(parts)) => parts.into_iter().next(),
+        _ => None,
+    };
+    let (Some(start), Some(Value::Tuple(mut given))) = (start(e), given) else {
+        return Err(e.fail("the operand is no beginning of an asynchronous operation"));
+    };
+    given.extend(more);
+    let attributes = Attributes::of(start);
+    let callee = attributes.callee("calls").or_else(|_| attributes.callee("to_apply"))?;
+    begun(e, callee, given)
+}
+
+/// The `async-start` or `call-start` that an update belongs to, perhaps behind other updates.
+fn start<'a>(e: &Emitter<'_, 'a>) -> Option<&'a ast::Instruction> {
+    let mut found = *e.sources.first()?;
+    let holds = |computation: &&ast::Computation| computation.instructions.iter().any(|one| std::ptr::eq(one, found));
+    let computation = e.lowering.module.computations.iter().find(holds)?;
+    while found.opcode == Opcode::Asynchronous(Asynchronous::AsyncUpdate) {
+        let ast::Operands::Values(operands) = &found.operands else { return None };
+        let name = &operands.first()?.name;
+        found = computation.instructions.iter().find(|one| one.name == *name)?;
+    }
+    let starts = [Asynchronous::AsyncStart, Asynchronous::CallStart].map(Opcode::Asynchronous);
+    starts.contains(&found.opcode).then_some(found)
 }
 
 /// A slice of an array, or of its memory.

@@ -33,7 +33,11 @@ pub fn rank(tracer: &Tracer, site: &Site) -> Result<Symbols> {
             shows_nan();
             let width = site.dims(0).last().copied().unwrap_or(1).max(1);
             // A place's winner does not hang on how many are wanted.
-            let mixer = by_bits(*largest);
+            let dtype = site.shapes[0].element_type();
+            let mixer = match dtype.is_float() {
+                true => by_bits(*largest),
+                false => Key::ByInteger { descending: *largest, dtype }.mixer(),
+            };
             let row = |at: usize| mixer.and_all(site.of(0)[at * width..(at + 1) * width].iter().copied());
             Ok(winners(site, site.of(0).len() / width, row))
         }

@@ -77,6 +77,8 @@ pub enum Key {
     Sort { ties: Ties, flush: bool },
     /// The order of top-k: IEEE totalOrder, ties in the order of places.
     ByBits { descending: bool },
+    /// The order of top-k of integers of a type, ties in the order of places.
+    ByInteger { descending: bool, dtype: DType },
     /// A stable sort by one key.
     StableSort { descending: bool, order: CompareOrder, canonical: bool, flush: bool },
     /// A lane that is sorted along with its key.
