@@ -9,6 +9,7 @@ pub mod ast;
 mod builder;
 mod device;
 mod error;
+mod exchanged_form;
 mod layout;
 mod lower;
 mod opcode;
@@ -24,6 +25,7 @@ mod view;
 mod written_shape;
 
 pub use error::{LowerError, Unknown};
+pub use exchanged_form::exchanged_form;
 pub use lower::{Import, lower, lower_with_libraries, lower_with_opaque};
 pub use opcode::{
     Asynchronous, Collective, CollectiveDone, ComplexPart, Control, Decomposition, DeviceNumber, Elementwise, Identity,

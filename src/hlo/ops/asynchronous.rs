@@ -9,7 +9,7 @@ use crate::hlo::builder::Emitter;
 use crate::hlo::builder::{Bytes, Value};
 use crate::hlo::error::LowerError;
 use crate::hlo::layout;
-use crate::hlo::opcode::Asynchronous;
+use crate::hlo::opcode::{Asynchronous, Opcode};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -26,27 +26,73 @@ pub fn lower(e: &mut Emitter, part: Asynchronous, mut operands: Vec<Value>) -> R
             Some(Value::Tuple(mut parts)) if !parts.is_empty() => Ok(parts.swap_remove(0)),
             _ => Err(e.fail("the operand is no copy-start")),
         },
-        Asynchronous::AsyncStart => {
-            let result = e.inline("calls", &operands)?;
-            Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
-        }
-        Asynchronous::CallStart => {
-            let result = e.inline("to_apply", &operands)?;
-            Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
-        }
+        Asynchronous::AsyncStart => start_call(e, "calls", operands),
+        Asynchronous::CallStart => start_call(e, "to_apply", operands),
         Asynchronous::SliceStart | Asynchronous::DynamicSliceStart => {
             let is_dynamic = part == Asynchronous::DynamicSliceStart;
             let result = slice(e, &operands, is_dynamic)?;
             Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
         }
-        Asynchronous::AsyncUpdate => operands.pop().ok_or_else(|| e.fail("the operand is missing")),
+        Asynchronous::AsyncUpdate | Asynchronous::CallUpdate => update(e, operands),
         Asynchronous::AsyncDone | Asynchronous::CallDone | Asynchronous::DynamicSliceDone | Asynchronous::SliceDone => {
             match operands.pop() {
-                Some(Value::Tuple(mut parts)) if parts.len() == 3 => Ok(parts.swap_remove(1)),
+                Some(Value::Tuple(mut parts)) if parts.len() == 3 => match parts.swap_remove(1) {
+                    Value::Nothing if e.instruction.shape.arrays() > 0 => {
+                        Err(e.fail("neither the start of the call nor an update gives it operands"))
+                    }
+                    result => Ok(result),
+                },
                 _ => Err(e.fail("the operand is no beginning of an asynchronous operation")),
             }
         }
     }
+}
+
+/// The start of a call. A start without operands, of a computation that has parameters, gets them from an update (FACTS 9.4).
+fn start_call(e: &mut Emitter, callee: &str, operands: Vec<Value>) -> Result<Value> {
+    let computation = e.lowering.computation(e.instruction, e.attributes().callee(callee)?)?;
+    let takes = computation.instructions.iter().any(|i| matches!(i.operands, ast::Operands::Number(_)));
+    let is_late = operands.is_empty() && takes;
+    let result = if is_late { Value::Nothing } else { e.inline(callee, &operands)? };
+    Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
+}
+
+/// An update of a call that has started. Operands behind the start are those of the call, which gets them here.
+fn update(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
+    let given = operands.split_off(operands.len().min(1));
+    let started = operands.pop().ok_or_else(|| e.fail("the operand is missing"))?;
+    if given.is_empty() {
+        return Ok(started);
+    }
+    let Some(start) = e.sources.first().copied() else { return Err(e.fail("the operand is missing")) };
+    let callee = match start.opcode {
+        Opcode::Asynchronous(Asynchronous::AsyncStart) => "calls",
+        Opcode::Asynchronous(Asynchronous::CallStart) => "to_apply",
+        _ => return Err(e.fail("operands can be given to the start of a call alone, and not to another update")),
+    };
+    if matches!(&start.operands, ast::Operands::Values(own) if !own.is_empty()) {
+        return Err(
+            e.unknown(format!("{} has operands of its own: those of a second update have no meaning", start.name))
+        );
+    }
+    // The call is the start's: its operations are under the settings of both instructions.
+    let (before, asks) = (e.body.instructions.len(), e.lowering.asks(start));
+    let mut settings = [e.lowering.settings_of(start, e.scope), e.settings.clone()].into_iter().flatten();
+    let settings = settings.next().map(|first| match settings.next() {
+        None => first,
+        Some(second) => {
+            let mut both = [&first[..], &second[..]].concat();
+            both.sort();
+            both.dedup();
+            both.into()
+        }
+    });
+    let mut call = Emitter { instruction: start, settings, sources: Vec::new(), ..e.again() };
+    let mut result = call.inline(callee, &given)?;
+    if asks {
+        result = call.under_settings(result, before)?;
+    }
+    Ok(Value::Tuple(vec![Value::Tuple(given), result, Value::Nothing]))
 }
 
 /// A slice of an array, or of its memory.
