@@ -95,8 +95,8 @@ pub enum Key {
     Update,
     /// A scatter whose indices arguments decide.
     Scatter(ScatterDims),
-    /// Integers side by side in the bits of one.
-    Packed,
+    /// Bits of other numbers in one integer, and the bits of its type where its sign may be set.
+    Packed { signed_bits: u32 },
     /// A key of tests.
     #[cfg(test)]
     Test(&'static str),
