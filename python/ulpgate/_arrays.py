@@ -38,12 +38,11 @@ def hlo_name(name: Any) -> str:
     >>> hlo_name("f32"), hlo_name("float32"), hlo_name(np.int32), hlo_name("bfloat16")
     ('f32', 'f32', 's32', 'bf16')
     """
-    if not isinstance(name, str):
-        try:
-            name = np.dtype(name).name
-        except TypeError as error:
-            raise Error(f"{name!r} is no element type") from error
-    return _TO_HLO.get(name, name)
+    try:
+        known = name if isinstance(name, str) else str(np.dtype(name).name)
+    except TypeError as error:
+        raise Error(f"{name!r} is no element type") from error
+    return _TO_HLO.get(known, known)
 
 
 def dtype(name: Any) -> np.dtype[Any]:

@@ -58,9 +58,10 @@ def _of_stage(stage: Any, args: Sequence[Any]) -> Program:
 
     is_compiled = hasattr(stage, "runtime_executable")
     text = lowering.text_of(stage) if is_compiled else lowering.text_before(stage)
-    given = (tuple(args), {})
-    if jax.tree.structure(given) != stage.in_tree:
-        raise _ulpgate.Error(f"the arguments have the structure {jax.tree.structure(given)[0]}, and it was lowered for {stage.in_tree}")
+    given: Any = (tuple(args), {})
+    structure = jax.tree.structure(given)
+    if structure != stage.in_tree:
+        raise _ulpgate.Error(f"the arguments have the structure {structure}, and it was lowered for {stage.in_tree}")
     flat = leaves(given)
     kept = _kept(stage)
     if kept is not None:

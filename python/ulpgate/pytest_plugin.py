@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _name(item: pytest.Item) -> str:
     """Within the file, by class and parameters: test_a, TestB::test_c[2]."""
-    return item.nodeid.split("::", 1)[-1]
+    return str(item.nodeid.split("::", 1)[-1])
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -74,10 +74,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     for path, tests in seen.tests.items() if is_whole else ():
         accepted = path.with_name(path.stem + SUFFIX)
         try:
-            keys = testing.Accepted(accepted, "", False).read()
+            known = testing.Accepted(accepted, "", False).read()
         except Error:
             continue
-        gone = [key for key in keys if key not in tests and re.sub("#[0-9]+$", "", key) not in tests]
+        gone = [key for key in known if key not in tests and re.sub("#[0-9]+$", "", key) not in tests]
         if gone:
             stale.setdefault(accepted, []).extend(gone)
     for accepted, keys in sorted(stale.items()):
