@@ -118,7 +118,7 @@ pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Fail
     } else {
         judged.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
-    arguments.formats.write(|| vec![group(arguments, &judged)], out)?;
+    arguments.formats.write(&[], || vec![group(arguments, &judged)], out)?;
     match judged.verdict() {
         Verdict::Bits | Verdict::Conforming => Ok(Exit::AsExpected),
         Verdict::Outside => Ok(Exit::Found),

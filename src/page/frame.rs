@@ -110,7 +110,7 @@ fn suite_table(lines: &[SuiteLine]) -> Markup {
                 table {
                     thead { tr {
                         th scope="col" { "suite" } th scope="col" { "claim" } th.number scope="col" { "cases" }
-                        th.number scope="col" { "known" } th.number scope="col" { "alarms" } th scope="col" { "worst" }
+                        th.number scope="col" { "known" } th.number scope="col" { "alarms" } th scope="col" { "found" }
                         th scope="col" { "verdict" }
                     } }
                     tbody {
@@ -123,7 +123,7 @@ fn suite_table(lines: &[SuiteLine]) -> Markup {
                                     @if line.expected > 0 { a href={ "#known/" (line.suite) } { (line.expected) } } @else { "0" }
                                 }
                                 td.number { (line.unexpected) }
-                                td { (line.worst) }
+                                td { (line.said) }
                                 td { (badge(line.verdict)) }
                             }
                         }

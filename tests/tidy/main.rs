@@ -1,6 +1,7 @@
 //! Holds the structure of the project: who may use whom, what registries promise, what source may not contain, and that
 //! every check is shown both finding and silent.
 
+mod book;
 mod build_script;
 mod circles;
 mod clone;

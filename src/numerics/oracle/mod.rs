@@ -2,7 +2,7 @@
 //!
 //! A first pass computes with f64 intervals, outward rounded. Elements that it cannot prove are computed again with
 //! pairs of f64, and those still open, element by element, with MPFR intervals at rising precision. An answer does not
-//! depend on the precision of the first pass. See "Truth" in DESIGN.md for the meaning of a formula and for the
+//! depend on the precision of the first pass. See docs/proofs/truth.md for the meaning of a formula and for the
 //! refusals.
 //!
 //! - Demands and answers: `demand`, `answer`; the elements that a pass needs for them: `plan`.

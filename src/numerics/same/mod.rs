@@ -2,7 +2,7 @@
 //! open.
 //!
 //! Both programs are followed with a symbol for each element ([`crate::machine::Symbol`]): results of one symbol are the same
-//! bits for all arguments. Where symbols differ, inputs are tried until bits do. DESIGN says why what is proven is proven.
+//! bits for all arguments. Where symbols differ, inputs are tried until bits do. docs/proofs/same.md says why what is proven is proven.
 
 mod alignment;
 mod boundary;

@@ -1,6 +1,6 @@
 //! Symbols of the values that a program computes on a machine, without arguments: for each element of each value, a
-//! symbol of the operations that give it. Elements with one symbol have the same bits for all arguments (DESIGN, "Why
-//! THE SAME is proven").
+//! symbol of the operations that give it. Elements with one symbol have the same bits for all arguments (docs/proofs/same.md,
+//! "Why PROVEN is proven").
 //!
 //! Every rule here repeats what [`super::evaluate`] does, with the same plans, orders and habits, so that what decides bits
 //! is part of a symbol: a dot's passes and cuts, the order of a sum, a library's exponential, a product that is not rounded
