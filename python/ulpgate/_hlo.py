@@ -348,6 +348,8 @@ class ResultError:
         said = f"{self.result} ({self.shape})"
         if self.worst is None:
             return f"{said}: not judged: {self.undecided} of {self.elements} elements are undecided"
+        if not self.worst.error:
+            return f"{said}: as in truth" + (f"; {self.undecided} are undecided" if self.undecided else "")
         unit = " ulp" if self.is_float else ""
         at = ",".join(map(str, self.worst.index))
         said += f": error {self.worst.error:.6g}{unit} at most, at [{at}] ({self.worst.computed:.6g}, in truth {self.worst.exact:.6g})"
