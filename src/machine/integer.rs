@@ -220,6 +220,7 @@ pub(super) fn apply_pred(binary: Binary, a: bool, b: bool) -> bool {
         Binary::Add
         | Binary::Atan2
         | Binary::Divide
+        | Binary::MultiplyHigh
         | Binary::Power
         | Binary::Remainder
         | Binary::ShiftLeft
@@ -240,6 +241,8 @@ pub(super) fn apply(binary: Binary, dtype: DType, a: i64, b: i64) -> i64 {
         Binary::Add => a.wrapping_add(b),
         Binary::Subtract => a.wrapping_sub(b),
         Binary::Multiply => a.wrapping_mul(b),
+        Binary::MultiplyHigh if unsigned => ((u128::from(a as u64) * u128::from(b as u64)) >> 64) as i64,
+        Binary::MultiplyHigh => ((i128::from(a) * i128::from(b)) >> width) as i64,
         Binary::Divide if b == 0 => -1,
         Binary::Divide if unsigned => (a as u64 / b as u64) as i64,
         Binary::Divide => a.wrapping_div(b),

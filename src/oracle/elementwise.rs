@@ -148,6 +148,7 @@ impl<A: Arithmetic> World<A> {
                 return self.collect(out);
             }
             Binary::And
+            | Binary::MultiplyHigh
             | Binary::Or
             | Binary::ShiftLeft
             | Binary::ShiftRightArithmetic

@@ -89,6 +89,7 @@ pub(super) fn binary(op: Binary, x: Option<i64>, y: Option<i64>, dtype: DType) -
         Binary::Add => a.wrapping_add(b),
         Binary::Subtract => a.wrapping_sub(b),
         Binary::Multiply => a.wrapping_mul(b),
+        Binary::MultiplyHigh => multiply_high([a, b], width, unsigned),
         Binary::Divide if b == 0 => -1,
         Binary::Divide if unsigned => (a as u64 / b as u64) as i64,
         Binary::Divide => a.wrapping_div(b),
@@ -122,6 +123,15 @@ pub(super) fn binary(op: Binary, x: Option<i64>, y: Option<i64>, dtype: DType) -
         Binary::ShiftRightArithmetic => sign_extended(a, width) >> if inside { b } else { 63 },
     };
     Some(wrap(dtype, value))
+}
+
+/// The product divided by two to the power of the width, toward the smaller integer.
+fn multiply_high([a, b]: [i64; 2], width: i64, unsigned: bool) -> i64 {
+    let whole = |n: i64| if unsigned { i128::from(n as u64) } else { i128::from(n) };
+    // By halves of the second factor, so that no product of two u64 passes i128.
+    let (a, upper, lower) = (whole(a), whole(b).div_euclid(1 << 32), whole(b).rem_euclid(1 << 32));
+    let sum = a * upper + (a * lower).div_euclid(1 << 32);
+    if width >= 32 { sum.div_euclid(1 << (width - 32)) as i64 } else { (a * whole(b)).div_euclid(1 << width) as i64 }
 }
 
 /// `a^b`, wrapped; of a negative power the quotient of 1 by it, truncated toward zero.
@@ -196,6 +206,17 @@ mod tests {
             (Binary::Add, DType::S8, 127, 1, -128),
             (Binary::Subtract, DType::U8, 0, 1, 255),
             (Binary::Multiply, DType::S16, 300, 300, 24_464),
+            // XLA:CPU of jaxlib 0.10.2, `jax.lax.mulhi`.
+            (Binary::MultiplyHigh, DType::S8, -128, -128, 64),
+            (Binary::MultiplyHigh, DType::S8, -1, 1, -1),
+            (Binary::MultiplyHigh, DType::U8, 255, 255, 254),
+            (Binary::MultiplyHigh, DType::S16, 300, 300, 1),
+            (Binary::MultiplyHigh, DType::S32, -3, 7, -1),
+            (Binary::MultiplyHigh, DType::U32, 4_294_967_295, 4_294_967_295, 4_294_967_294),
+            (Binary::MultiplyHigh, DType::S64, i64::MIN, i64::MIN, 1 << 62),
+            (Binary::MultiplyHigh, DType::S64, i64::MIN, i64::MAX, -(1 << 62)),
+            (Binary::MultiplyHigh, DType::U64, -1, -1, -2),
+            (Binary::MultiplyHigh, DType::U64, large as i64, 10, 9),
             // XLA's elemental IR emitter: x / 0 = -1, MIN / -1 = MIN.
             (Binary::Divide, DType::S32, 7, 0, -1),
             (Binary::Divide, DType::S32, 0, 7, 0),

@@ -139,6 +139,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             Binary::And
             | Binary::Atan2
             | Binary::Divide
+            | Binary::MultiplyHigh
             | Binary::Or
             | Binary::Power
             | Binary::Remainder

@@ -6,6 +6,7 @@
 mod calls;
 mod devices;
 mod elements;
+mod every_opcode;
 mod operations;
 mod row;
 mod sums;

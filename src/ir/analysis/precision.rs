@@ -191,6 +191,7 @@ fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before
             | Binary::Atan2
             | Binary::Divide
             | Binary::Multiply
+            | Binary::MultiplyHigh
             | Binary::Or
             | Binary::Power
             | Binary::Remainder

@@ -176,6 +176,9 @@ pub struct Instruction {
     pub on_matrix_unit: bool,
     /// The library function that is computed in its place, on a machine that has the library.
     pub library: Option<Arc<LibraryFunction>>,
+    /// Whether it is a part of what a quotient or a function of complex numbers gives: compilers have several formulas of these, and
+    /// rewrite them as wholes (FACTS 9.1).
+    pub of_complex_function: bool,
     /// The dim along which elements lie side by side, where the file says that it is another than the last one.
     pub minor: Option<usize>,
     /// Its settings that the machine does not follow, with those that hold for all of the fusion or call around it;
@@ -188,7 +191,19 @@ impl Instruction {
     pub fn new(name: impl Into<String>, op: Op, operands: Vec<ValueId>, shape: Shape) -> Instruction {
         let name = name.into();
         let (fusion, tiling, library, minor, settings) = (None, None, None, None, None);
-        Instruction { name, op, operands, shape, fusion, tiling, on_matrix_unit: false, library, minor, settings }
+        Instruction {
+            name,
+            op,
+            operands,
+            shape,
+            fusion,
+            tiling,
+            on_matrix_unit: false,
+            library,
+            of_complex_function: false,
+            minor,
+            settings,
+        }
     }
 
     /// The accuracy that is asked of it, where it is a function of one operand; `None` for the default.

@@ -130,6 +130,8 @@ named! {
         Minimum = "minimum",
         /// The product; integers wrap.
         Multiply = "multiply",
+        /// The upper half of the product of two integers, of which `multiply` gives the lower one.
+        MultiplyHigh = "mulhi",
         /// Either bit set, or either predicate true.
         Or = "or",
         /// The first operand to the power of the second, as C's `pow`; an integer's negative powers are truncated toward zero.
@@ -154,7 +156,9 @@ impl Binary {
     pub fn takes(self, dtype: DType) -> bool {
         match self {
             Binary::And | Binary::Or | Binary::Xor => !dtype.is_float(),
-            Binary::ShiftLeft | Binary::ShiftRightArithmetic | Binary::ShiftRightLogical => dtype.is_integer(),
+            Binary::MultiplyHigh | Binary::ShiftLeft | Binary::ShiftRightArithmetic | Binary::ShiftRightLogical => {
+                dtype.is_integer()
+            }
             Binary::Maximum | Binary::Minimum => true,
             Binary::Atan2 => dtype.is_float(),
             Binary::Add | Binary::Divide | Binary::Multiply | Binary::Power | Binary::Remainder | Binary::Subtract => {
@@ -171,6 +175,7 @@ impl Binary {
             | Binary::Maximum
             | Binary::Minimum
             | Binary::Multiply
+            | Binary::MultiplyHigh
             | Binary::Or
             | Binary::Xor => true,
             Binary::Atan2

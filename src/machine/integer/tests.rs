@@ -103,6 +103,8 @@ fn division_and_shifts_at_their_edges() {
     assert_eq!(apply(Binary::ShiftRightArithmetic, DType::S32, -8, 99), -1);
     assert_eq!(apply(Binary::ShiftRightArithmetic, DType::U8, 0x80, 7), 0xff);
     assert_eq!(apply(Binary::Add, DType::S8, 127, 1), -128);
+    assert_eq!(apply(Binary::MultiplyHigh, DType::S64, i64::MIN, i64::MAX), -(1 << 62));
+    assert_eq!(apply(Binary::MultiplyHigh, DType::U64, -1, -1), -2);
     assert_eq!(apply(Binary::Maximum, DType::U64, -1, 1), -1);
 }
 

@@ -182,6 +182,7 @@ fn binary_f32(binary: Binary, at: usize, values: &mut [f32], other: Side<f32>, u
         Binary::Maximum => each!(|a: f32, b: f32| larger(a, b, unit)),
         Binary::Minimum => each!(|a: f32, b: f32| smaller(a, b, unit)),
         Binary::And
+        | Binary::MultiplyHigh
         | Binary::Or
         | Binary::ShiftLeft
         | Binary::ShiftRightArithmetic
@@ -253,6 +254,7 @@ pub fn binary_f64(binary: Binary, a: &[f64], b: &[f64], unit: &VectorUnit) -> Ve
         Binary::Maximum => larger(a, b),
         Binary::Minimum => smaller(a, b),
         Binary::And
+        | Binary::MultiplyHigh
         | Binary::Or
         | Binary::ShiftLeft
         | Binary::ShiftRightArithmetic
