@@ -229,6 +229,7 @@ family! {
         Fft = "fft",
         Parameter = "parameter",
         RngBitGenerator = "rng-bit-generator",
+        Scan = "scan",
     }
 }
 
@@ -324,9 +325,7 @@ const WITHOUT_MEANING: &[&str] = &[
     "collective-reduce",
     "cosh",
     "dynamic-reshape",
-    "mulhi",
     "scaled-dot",
-    "scan",
     "shuffle",
     "sinh",
     "stochastic-convert",

@@ -133,6 +133,36 @@ fn bits_are_counted_within_their_type() {
     }
 }
 
+/// The upper halves are those that XLA:CPU of jaxlib 0.10.2 gives (`jax.lax.mulhi`).
+#[test]
+fn the_upper_half_of_a_product_is_that_of_its_type() {
+    let values = |dtype: DType| match dtype {
+        DType::S8 => ([-128, 127, -1, 100], [-128, 127, 1, 3], [64.0, 63.0, -1.0, 1.0]),
+        DType::U8 => ([255, 200, 1, 16], [255, 3, 255, 16], [254.0, 2.0, 0.0, 1.0]),
+        DType::S32 => {
+            let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
+            ([least, most, least, -3], [least, most, most, 7], [1073741824.0, 1073741823.0, -1073741824.0, -1.0])
+        }
+        _ => {
+            let most = i64::from(u32::MAX);
+            ([most, most, 65536, 3], [most, 2, 65536, 5], [4294967294.0, 1.0, 1.0, 0.0])
+        }
+    };
+    for dtype in [DType::S8, DType::U8, DType::S32, DType::U32] {
+        let (x, y, expected) = values(dtype);
+        let name = dtype.name();
+        let text = format!(
+            "HloModule m\n\nENTRY e {{\n  x = {name}[4] parameter(0)\n  y = {name}[4] parameter(1)\n  ROOT r = {name}[4] \
+             mulhi(x, y)\n}}\n"
+        );
+        let arguments = [x, y].map(|values| integers(dtype, &[4], &values));
+        assert_eq!(both(&text, &arguments), [expected], "{name}");
+    }
+    let of_floats = "HloModule m\n\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT r = f32[4] mulhi(x, x)\n}\n";
+    let error = lower(&parse(of_floats).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("mulhi"), "{error}");
+}
+
 #[test]
 fn powers_of_integers_wrap_and_truncate() {
     let text = "HloModule m\n\nENTRY e {\n  x = s32[9] parameter(0)\n  y = s32[9] parameter(1)\n  ROOT r = s32[9] power(x, y)\n}\n";

@@ -37,15 +37,21 @@ impl Emitter<'_, '_> {
 
     /// The region that adds two numbers of a type.
     pub fn adder(&mut self, dtype: DType) -> ComputationId {
+        self.combiner(Binary::Add, dtype)
+    }
+
+    /// The region that is a function of two numbers of a type.
+    pub fn combiner(&mut self, binary: Binary, dtype: DType) -> ComputationId {
         let scalar = || Shape::array(dtype, &[]);
         let parameter =
             |number: usize| ir::Instruction::new(format!("p{number}"), Op::Parameter(number), vec![], scalar());
-        let sum = ir::Instruction::new("sum".to_string(), Op::Binary(Binary::Add), vec![0, 1], scalar());
-        let instructions = vec![parameter(0), parameter(1), sum];
-        let adder = ir::Computation { name: format!("add_{dtype}"), instructions, root: 2 };
-        let found = self.lowering.computations.iter().position(|known| *known == adder);
+        let name = if binary == Binary::Add { "sum" } else { binary.name() };
+        let both = ir::Instruction::new(name.to_string(), Op::Binary(binary), vec![0, 1], scalar());
+        let instructions = vec![parameter(0), parameter(1), both];
+        let combiner = ir::Computation { name: format!("{}_{dtype}", binary.name()), instructions, root: 2 };
+        let found = self.lowering.computations.iter().position(|known| *known == combiner);
         found.unwrap_or_else(|| {
-            self.lowering.computations.push(adder);
+            self.lowering.computations.push(combiner);
             self.lowering.computations.len() - 1
         })
     }
@@ -145,7 +151,7 @@ impl Emitter<'_, '_> {
             op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
             over,
             fusion: exchange.or(self.scope.fusion).or_else(|| self.begun_fusion()),
-            tiling: window_config::tiling(&self.attributes()).map(Arc::new).or_else(|| self.scope.tiling.clone()),
+            tiling: window_config::tiling(&self.attributes())?.map(Arc::new).or_else(|| self.scope.tiling.clone()),
             small_call: self.scope.small_call || self.attributes().is_small_call(),
             settings: self.settings.as_deref().map(<[Setting]>::to_vec).unwrap_or_default(),
             depth: self.scope.depth + 1,

@@ -7,7 +7,7 @@ use crate::hlo::opcode::{Identity, Opcode, Reinterpretation, Single};
 use crate::hlo::ops::collective::{self, device_number, manual};
 use crate::hlo::ops::{
     asynchronous, bitcast, complex, constant, control, custom_call, data_movement, each_device, elementwise,
-    factorization, fft, gather_scatter, identity, product, ranking, reduction, rng_bit_generator, tuple,
+    factorization, fft, gather_scatter, identity, product, ranking, reduction, rng_bit_generator, scan, tuple,
 };
 use crate::ir::{Op, ValueId};
 
@@ -63,7 +63,9 @@ impl Handlers for Dispatch {
             | Opcode::Identity(_)
             | Opcode::Other(_)
             | Opcode::Outside(_)
-            | Opcode::Single(Single::Constant | Single::Fft | Single::Parameter | Single::RngBitGenerator)
+            | Opcode::Single(
+                Single::Constant | Single::Fft | Single::Parameter | Single::RngBitGenerator | Single::Scan,
+            )
             | Opcode::Token(_)
             | Opcode::Tuples(_) => {
                 let opcode = &e.instruction.opcode;
@@ -91,6 +93,7 @@ fn on_one(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
         Opcode::Single(Single::CustomCall) => custom_call::lower(e, &operands),
         Opcode::Single(Single::Fft) => fft::lower(e, &operands),
         Opcode::Single(Single::RngBitGenerator) => rng_bit_generator::lower(e, &operands),
+        Opcode::Single(Single::Scan) => scan::lower(e, operands),
         Opcode::Token(_) => Ok(Value::Nothing),
         Opcode::Tuples(tuples) => tuple::lower(e, *tuples, operands),
         Opcode::Reinterpretation(Reinterpretation::Bitcast) => match asynchronous::bytes(e, &operands) {

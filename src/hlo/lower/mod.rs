@@ -95,7 +95,10 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> 
     let (name, root) = (entry.name.clone(), body.instructions.len() - 1);
     lowering.computations.push(ir::Computation { name, instructions: body.instructions, root });
     let (name, entry) = (module.name.clone(), lowering.computations.len() - 1);
-    let settings = settings::of_module(module);
+    let mut settings = settings::of_module(module);
+    settings.append(&mut lowering.of_no_array);
+    settings.sort();
+    settings.dedup();
     let Lowering { computations, double, .. } = lowering;
     let program = Program { name, computations, entry, output_names, settings, double };
     Ok(Import {

@@ -20,4 +20,5 @@ pub mod product;
 pub mod ranking;
 pub mod reduction;
 pub mod rng_bit_generator;
+pub mod scan;
 pub mod tuple;

@@ -22,7 +22,7 @@ use crate::hlo::opcode::Product::{Convolution, Dot, RaggedDot};
 use crate::hlo::opcode::Ranking::{Sort, TopK};
 use crate::hlo::opcode::Reduction::{Reduce, ReduceWindow, SelectAndScatter};
 use crate::hlo::opcode::Reinterpretation::{Bitcast, BitcastConvert};
-use crate::hlo::opcode::Single::{Constant, CustomCall, Fft, Parameter, RngBitGenerator};
+use crate::hlo::opcode::Single::{Constant, CustomCall, Fft, Parameter, RngBitGenerator, Scan};
 use crate::hlo::opcode::Tuples::{GetTupleElement, Tuple};
 use crate::hlo::opcode::{Identity::Copy, Token::AfterAll};
 
@@ -74,6 +74,7 @@ pub const FOLLOWED: &[Followed] = &[
             Reduction(Reduce),
             Collective(ReduceScatter),
             Movement(Reverse),
+            Single(Scan),
             Movement(SetDimensionSize),
             Ranking(Sort),
             Movement(Transpose),
@@ -91,6 +92,8 @@ pub const FOLLOWED: &[Followed] = &[
     ("input_batching_dims", SCATTER),
     ("inserted_window_dims", SCATTER),
     ("iota_dimension", &[Movement(Iota)]),
+    ("is_associative", &[Single(Scan)]),
+    ("is_reverse", &[Single(Scan)]),
     ("is_stable", &[Ranking(Sort)]),
     ("k", &[Ranking(TopK)]),
     ("kind", &[Control(Fusion)]),
@@ -101,6 +104,7 @@ pub const FOLLOWED: &[Followed] = &[
     ("lhs_ragged_dims", &[Product(RaggedDot)]),
     ("lower", &[Decomposition(Cholesky), Decomposition(TriangularSolve)]),
     ("mantissa_bits", &[Elementwise(ReducePrecision)]),
+    ("num_carries", &[Single(Scan)]),
     ("offset_dims", GATHER),
     ("operand_batching_dims", GATHER),
     ("operand_precision", PRODUCTS),
@@ -130,6 +134,7 @@ pub const FOLLOWED: &[Followed] = &[
             Reduction(Reduce),
             Collective(ReduceScatter),
             Reduction(ReduceWindow),
+            Single(Scan),
             Indexed(Scatter),
             Ranking(Sort),
         ],
@@ -142,11 +147,6 @@ pub const FOLLOWED: &[Followed] = &[
     ("use_global_device_ids", COLLECTIVES),
     ("window", &[Product(Convolution), Reduction(ReduceWindow), Reduction(SelectAndScatter)]),
 ];
-
-/// Whether reading knows an opcode. Of another one it is compared as it stands what decides results (`unless_known`).
-pub fn is_known(opcode: &Opcode) -> bool {
-    !matches!(opcode, Opcode::ComplexPart(_) | Opcode::Outside(_) | Opcode::Other(_))
-}
 
 /// Whether reading follows an attribute of an opcode.
 pub fn is_followed(opcode: &Opcode, attribute: &str) -> bool {
