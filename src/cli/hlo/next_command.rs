@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::super::Failure;
-use super::super::summary::{quoted, wrap};
+use super::super::summary::{shell_word, wrap};
 
 /// A comparison that found something.
 pub struct Compared<'a> {
@@ -21,7 +21,7 @@ pub struct Compared<'a> {
 impl Compared<'_> {
     /// The sentence that names the next command.
     pub fn next(&self) -> String {
-        let shown = |path: &Path| quoted(&path.display().to_string());
+        let shown = |path: &Path| shell_word(&path.display().to_string());
         let (before, after) = (shown(self.before), shown(self.after));
         if self.accept.is_some() {
             return "Next: `ulpgate same` says whether a change shows in any bit; the same command with --bless accepts what \
