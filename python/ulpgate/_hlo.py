@@ -14,10 +14,12 @@ import numpy as np
 from . import _ulpgate
 from ._arrays import Array, complex_joined, decode, encode, encode_arguments, hlo_name
 from ._html import paragraph, table
+from ._programs import is_exchanged, is_mlir, text_before
 
 # The machine that programs run on, as chip/precision/excess[+key=value...]; as-compiled runs a text as it stands.
 MODE = "v5e/default/as-compiled"
 
+# A program as HLO text or StableHLO, or the path of its file.
 Text = str | os.PathLike[str]
 
 
@@ -25,7 +27,7 @@ def _is_path(text: str) -> bool:
     """Whether a string is a path rather than a program: a line without braces that names a file, or looks like one."""
     if not text.strip() or "\n" in text or "{" in text:
         return False
-    return os.path.exists(text) or os.sep in text or Path(text).suffix in (".hlo", ".txt", ".mlir", ".stablehlo", ".pb")
+    return os.path.exists(text) or os.sep in text or Path(text).suffix in (".hlo", ".txt") or is_exchanged(text)
 
 
 def printable_lines(lines: Sequence[str]) -> str:
@@ -34,9 +36,12 @@ def printable_lines(lines: Sequence[str]) -> str:
 
 
 def text_of(hlo: Text) -> str:
-    """A program's text; that of a file where a path is given, also as a string."""
+    """A program's HLO text; that of a file where a path is given, also as a string. StableHLO (a text, or a file .mlir, .mlirbc or .pb)
+    becomes HLO by the jaxlib that is installed."""
     if isinstance(hlo, str) and not _is_path(hlo):
-        return hlo
+        return text_before(hlo) if is_mlir(hlo) else hlo
+    if is_exchanged(hlo):
+        return text_before(hlo)
     try:
         return Path(hlo).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -194,6 +199,8 @@ def exact_encoded(text: str, arguments: Any, round_to: str, results: Sequence[st
 
 def diff(before: Text, after: Text, *arguments: Any, mode: str = MODE, scores: str | None = None) -> Diff:
     """Tells what a compiler or a flag changed in a program's precision.
+
+    A program is HLO text or StableHLO, or a path: ``Path("model.mlir")``, which jaxlib turns into HLO before compilation.
 
     With ``arguments``, as in ``evaluate``, both programs are run in ``mode`` as well, and results that differ are judged by
     what the first program means over the real numbers; where ``scores`` names a result of the first program or an argument

@@ -142,6 +142,7 @@ fn group(arguments: &JudgeArguments, judged: &Judged) -> Group {
         let problem = Problem {
             rule: "judge".to_string(),
             verdict: verdict.to_string(),
+            value: String::new(),
             message: one.because.first().cloned().unwrap_or_default(),
             evidence: one.pattern.iter().map(|pattern| pattern.says.clone()).collect(),
             place: (arguments.program.clone(), 1),

@@ -20,19 +20,22 @@ const SHARES: [(&str, &str); 8] = [
 /// growth; else that nothing was found.
 pub fn said(suite: &SuiteRecord) -> String {
     let pools = pools(&suite.cases);
-    let found = pools.iter().filter(|pool| pool.worst > Verdict::Abstain);
-    // Of equally weighty ones that of most rows, and of these the first.
-    let heaviest = found.fold(None, |best: Option<&Pool>, pool| match best {
-        Some(best) if (best.worst, best.rows) >= (pool.worst, pool.rows) => Some(best),
-        _ => Some(pool),
-    });
-    if let Some(pool) = heaviest {
+    if let Some(pool) = heaviest(&pools) {
         return format!("{} in {} {}", pool.program, pool.subject, of_pool(pool));
     }
     let growth = suite.series.iter().find_map(|record| of_growth(record));
     growth.unwrap_or_else(|| match suite.verdicts().any(|verdict| verdict == Verdict::Pass) {
         true => format!("nothing found in {} cases", suite.cases.len()),
         false => "nothing was judged".to_string(),
+    })
+}
+
+/// The pool with the weightiest finding; of equally weighty ones that of most rows, and of these the first.
+fn heaviest<'a, 'b>(pools: &'a [Pool<'b>]) -> Option<&'a Pool<'b>> {
+    let found = pools.iter().filter(|pool| pool.worst > Verdict::Abstain);
+    found.fold(None, |best: Option<&Pool>, pool| match best {
+        Some(best) if (best.worst, best.rows) >= (pool.worst, pool.rows) => Some(best),
+        _ => Some(pool),
     })
 }
 
@@ -81,6 +84,33 @@ mod tests {
             assert!(crate::check::find_check(check).is_some_and(|check| check.row_count().is_some()), "{check}");
             assert_eq!(words.matches("{}").count(), 1, "{words}");
         }
+    }
+
+    #[test]
+    fn the_weightiest_finding_of_most_rows_is_told() {
+        let pool = |subject, worst, found, rows| Pool {
+            check: "dropped_token".to_string(),
+            program: "argmax".to_string(),
+            subject,
+            cases: 1,
+            sizes: vec![8],
+            found,
+            rows,
+            worst,
+            note: "",
+            n: 8,
+            because: None,
+        };
+        let pools = [
+            pool("passes", Verdict::Pass, 0, 900),
+            pool("known", Verdict::ExpectedFinding, 3, 100),
+            pool("more", Verdict::ExpectedFinding, 30, 400),
+            pool("as many", Verdict::ExpectedFinding, 40, 400),
+            pool("reported", Verdict::Reported, 50, 500),
+        ];
+        assert_eq!(heaviest(&pools).map(|pool| pool.subject), Some("more"));
+        assert_eq!(of_pool(&pools[2]), "loses the best token in 7.5 % of rows");
+        assert!(heaviest(&pools[..1]).is_none());
     }
 
     #[test]

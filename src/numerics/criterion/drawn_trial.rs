@@ -162,7 +162,7 @@ impl HonestProgram {
         faulty.extend(missing_products(program, at, arguments, &computed));
         let passes = mode.precision.passes;
         for precision in PRECISIONS.iter().take_while(|row| row.passes != passes) {
-            let lower = Mode { precision, ..mode.clone() };
+            let lower = mode.clone().with_precision(precision);
             let other = values(&run(&lower)?, at);
             // Of some operands no precision makes another result.
             if other != computed {
