@@ -5,9 +5,9 @@ from typing import Any
 
 from . import _ulpgate
 from ._audit import lower, targets
+from ._given import Program, program_of
 from ._hlo import ResultError, Results, evaluate_encoded, exact_encoded, printable_lines, result_errors
 from ._judge import greatest, mismatched, place
-from ._programs import Program, program_of
 
 
 def assert_accurate(

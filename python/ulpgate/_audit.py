@@ -13,7 +13,7 @@ from . import _ulpgate
 from ._arrays import Array
 from ._hlo import Change, Diff, ResultError, Results, TokenRows, changes_table, diff, evaluate, exact, result_errors, token_rows
 from ._html import paragraph, table
-from ._exchanged import program_of, stablehlo
+from ._programs import program_of, stablehlo
 from ._ulpgate import Error
 
 # The generations that are asked where libtpu is there and nothing is said.

@@ -13,8 +13,8 @@ import numpy as np
 
 from . import _ulpgate
 from ._arrays import Array, complex_joined, decode, encode, encode_arguments, hlo_name
-from ._exchanged import is_exchanged, is_mlir, text_before
 from ._html import paragraph, table
+from ._programs import is_exchanged, is_mlir, text_before
 
 # The machine that programs run on, as chip/precision/excess[+key=value...]; as-compiled runs a text as it stands.
 MODE = "v5e/default/as-compiled"
@@ -27,7 +27,7 @@ def _is_path(text: str) -> bool:
     """Whether a string is a path rather than a program: a line without braces that names a file, or looks like one."""
     if not text.strip() or "\n" in text or "{" in text:
         return False
-    return os.path.exists(text) or os.sep in text or Path(text).suffix in (".hlo", ".txt", ".mlir", ".mlirbc", ".stablehlo", ".pb")
+    return os.path.exists(text) or os.sep in text or Path(text).suffix in (".hlo", ".txt") or is_exchanged(text)
 
 
 def printable_lines(lines: Sequence[str]) -> str:
@@ -36,12 +36,12 @@ def printable_lines(lines: Sequence[str]) -> str:
 
 
 def text_of(hlo: Text) -> str:
-    """A program's HLO text; that of a file where a path is given, also as a string. StableHLO (a text, or a file .mlir, .mlirbc or
-    .pb) becomes HLO by the jaxlib that is installed."""
+    """A program's HLO text; that of a file where a path is given, also as a string. StableHLO (a text, or a file .mlir, .mlirbc or .pb)
+    becomes HLO by the jaxlib that is installed."""
     if isinstance(hlo, str) and not _is_path(hlo):
         return text_before(hlo) if is_mlir(hlo) else hlo
     if is_exchanged(hlo):
-        return text_before(Path(hlo))
+        return text_before(hlo)
     try:
         return Path(hlo).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -12,9 +12,9 @@ import numpy as np
 
 from . import _ulpgate
 from ._arrays import hlo_name
+from ._given import encoded_results, program_of
 from ._hlo import Text, printable_lines, text_of
 from ._html import table
-from ._programs import encoded_results, program_of
 
 
 @dataclass(frozen=True)
