@@ -1,9 +1,10 @@
 //! The chip that XLA:CPU computes on, as a row.
 
-use crate::machine::vector::{Divide, ErrorModel, ScanOrder, StepRounding, SumOrder};
+use crate::machine::vector::{Divide, ErrorModel, Functions, ScanOrder, StepRounding, SumOrder};
 use crate::machine::{CPU, Chip};
 
 use super::cpu_backend::XlaCpu;
+use super::function::OwnFunctions;
 
 /// The processor with XLA:CPU's code and libraries.
 pub(crate) static XLA_CPU: Chip = Chip {
@@ -18,7 +19,7 @@ pub(crate) static XLA_CPU: Chip = Chip {
           AVX-512; rsqrt refined from the estimate of an AMD EPYC (Zen 4), which other processors do not share.",
     flush: true,
     divide: Divide::BroadcastByReciprocal,
-    functions: ErrorModel::XlaCpu,
+    functions: ErrorModel::Library(Functions(&OwnFunctions)),
     narrow: StepRounding::Bf16,
     sum: SumOrder::Tree32,
     backend: Some(&XlaCpu),

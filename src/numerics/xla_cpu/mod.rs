@@ -3,12 +3,13 @@
 //! `codegen` is the code that LLVM and XLA's emitters make of fusions, `library` the libraries that are called, `cpu_backend`
 //! both as the machine asks for them, and `row` the chip.
 
+mod coded_sum;
 mod codegen;
 mod cpu_backend;
 mod cpu_row;
+mod function;
 mod library;
+mod side_by_side;
+mod sum_loop_order;
 
-#[cfg(test)]
-pub(crate) use codegen::Step;
-pub use codegen::{Contractions, find_contractions, find_inner_products, find_sum_loops, with_code};
 pub(crate) use cpu_row::XLA_CPU;
