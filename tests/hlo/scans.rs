@@ -39,7 +39,11 @@ fn floats(dims: &[usize], values: &[f64]) -> Tensor {
 const X: [f64; 4] = [1.0, -3.0, 7.0, 0.5];
 
 /// What a step gives and what it carries on, step by step.
-fn steps<'x>(xs: impl Iterator<Item = &'x f64>, mut carry: f64, step: impl Fn(f64, f64) -> [f64; 2]) -> (Vec<f64>, f64) {
+fn steps<'x>(
+    xs: impl Iterator<Item = &'x f64>,
+    mut carry: f64,
+    step: impl Fn(f64, f64) -> [f64; 2],
+) -> (Vec<f64>, f64) {
     let mut outputs = Vec::new();
     for x in xs {
         let [output, next] = step(*x, carry);
@@ -55,7 +59,10 @@ fn each_step_takes_what_the_one_before_carries_on() {
     let arguments = [floats(&[4], &X), floats(&[], &[0.25])];
     let step = |x: f64, c: f64| [x - c, c + x];
     let scan = |more: &str| {
-        text(parameters, &format!("(f32[4], f32[]) scan(x, c), dimensions={{0}}, num_carries=1{more}, to_apply=running"))
+        text(
+            parameters,
+            &format!("(f32[4], f32[]) scan(x, c), dimensions={{0}}, num_carries=1{more}, to_apply=running"),
+        )
     };
     let (outputs, last) = steps(X.iter(), 0.25, step);
     assert_eq!(results(&scan(""), &arguments), [outputs.clone(), vec![last]]);
@@ -92,7 +99,8 @@ fn arrays_are_cut_along_any_dim() {
 
 #[test]
 fn inputs_outputs_and_carries_may_be_several_or_none() {
-    let parameters = "x = f32[4] parameter(0)\n  y = s32[4] parameter(1)\n  c = f32[] parameter(2)\n  d = s32[] parameter(3)";
+    let parameters =
+        "x = f32[4] parameter(0)\n  y = s32[4] parameter(1)\n  c = f32[] parameter(2)\n  d = s32[] parameter(3)";
     let whole = |dims: &[usize], values: &[i64]| Tensor::new(dims, Data::from_i64s(DType::S32, values).unwrap());
     let arguments = [floats(&[4], &X), whole(&[4], &[2, -3, 5, 7]), floats(&[], &[1.0]), whole(&[], &[3])];
     let root = "(s32[4], f32[4], f32[], s32[]) scan(x, y, c, d), dimensions={0}, num_carries=2, to_apply=two";
@@ -109,7 +117,8 @@ fn inputs_outputs_and_carries_may_be_several_or_none() {
     let none = "x = f32[0] parameter(0)\n  c = f32[] parameter(1)";
     let root = "(f32[0], f32[]) scan(x, c), dimensions={0}, num_carries=1, to_apply=running";
     assert_eq!(results(&text(none, root), &[floats(&[0], &[]), floats(&[], &[5.0])]), [vec![], vec![5.0]]);
-    let complex = "a = f32[4] parameter(0)\n  b = f32[4] parameter(1)\n  x = c64[4] complex(a, b)\n  c = c64[] constant((1, -1))";
+    let complex =
+        "a = f32[4] parameter(0)\n  b = f32[4] parameter(1)\n  x = c64[4] complex(a, b)\n  c = c64[] constant((1, -1))";
     let root = "(c64[4], c64[]) scan(x, c), dimensions={0}, num_carries=1, to_apply=complexes";
     let found = results(&text(complex, root), &[floats(&[4], &X), floats(&[4], &[1.0, 2.0, 3.0, 4.0])]);
     assert_eq!(found[..2], [vec![2.0, -1.0, 6.0, 6.5], vec![0.0, 2.0, 5.0, 9.0]]);
@@ -216,10 +225,16 @@ fn a_scan_that_contradicts_itself_is_refused_with_the_reason() {
         ("(f32[4], f32[]) scan(x, c), dimensions={0}, num_carries=3, to_apply=running", "a scan has an input"),
         ("(f32[4], f32[]) scan(x, c), dimensions={0,0}, num_carries=1, to_apply=running", "one dim"),
         ("(f32[4], f32[]) scan(x, c), num_carries=1, to_apply=running", "dimensions"),
-        ("(f32[4], f32[4], f32[]) scan(x, c), dimensions={0}, num_carries=1, to_apply=running", "2 values, 3 are claimed"),
+        (
+            "(f32[4], f32[4], f32[]) scan(x, c), dimensions={0}, num_carries=1, to_apply=running",
+            "2 values, 3 are claimed",
+        ),
         ("(f32[5], f32[]) scan(x, c), dimensions={0}, num_carries=1, to_apply=running", ""),
         ("(s32[4], f32[]) scan(x, c), dimensions={0}, num_carries=1, to_apply=running", "a step gives f32[]"),
-        ("(s32[4], f32[], f32[], s32[]) scan(x, y, c, c), dimensions={0}, num_carries=2, to_apply=two", "numbers of steps"),
+        (
+            "(s32[4], f32[], f32[], s32[]) scan(x, y, c, c), dimensions={0}, num_carries=2, to_apply=two",
+            "numbers of steps",
+        ),
         ("(f32[4], f32[]) scan(x, x), dimensions={0}, num_carries=1, to_apply=running", ""),
     ] {
         let error = lower(&parse(&text(parameters, root)).unwrap()).unwrap_err().to_string();

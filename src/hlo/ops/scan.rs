@@ -99,8 +99,7 @@ fn zeros(e: &mut Emitter, shape: &ast::Shape) -> Result<Value> {
 /// The loop over the steps.
 fn in_order(e: &mut Emitter, scan: &Scan) -> Result<Value> {
     let first = Value::Array(integer(e, DType::S64, 0, &[])?);
-    let state: Vec<Value> =
-        [vec![first], scan.inputs.clone(), scan.outputs.clone(), scan.carries.clone()].concat();
+    let state: Vec<Value> = [vec![first], scan.inputs.clone(), scan.outputs.clone(), scan.carries.clone()].concat();
     let state = Value::Tuple(state);
     let mut arrays = Vec::new();
     state.leaves(&mut arrays);

@@ -104,14 +104,8 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("call-done", "s = ((f32[4]), f32[4], u32[]) call-start(x), to_apply=double\n ROOT r = f32[4] call-done(s)~"),
     ("copy-start", "s = (f32[4], f32[4], u32[]) copy-start(x)~\n ROOT r = f32[4] copy-done(s)"),
     ("copy-done", "s = (f32[4], f32[4], u32[]) copy-start(x)\n ROOT r = f32[4] copy-done(s)~"),
-    (
-        "slice-start",
-        "s = ((f32[4]), f32[2], s32[]) slice-start(x), slice={[0:2]}~\n ROOT r = f32[2] slice-done(s)",
-    ),
-    (
-        "slice-done",
-        "s = ((f32[4]), f32[2], s32[]) slice-start(x), slice={[0:2]}\n ROOT r = f32[2] slice-done(s)~",
-    ),
+    ("slice-start", "s = ((f32[4]), f32[2], s32[]) slice-start(x), slice={[0:2]}~\n ROOT r = f32[2] slice-done(s)"),
+    ("slice-done", "s = ((f32[4]), f32[2], s32[]) slice-start(x), slice={[0:2]}\n ROOT r = f32[2] slice-done(s)~"),
     (
         "dynamic-slice-start",
         "s = ((f32[4], s32[]), f32[2], s32[]) dynamic-slice-start(x, j), dynamic_slice_sizes={2}~\n \
@@ -155,7 +149,10 @@ const PROGRAMS: &[(&str, &str)] = &[
          m = s32[4] broadcast(q), dimensions={}\n ROOT r = f32[4] ragged-all-to-all(x, y, o, n, m, n), GROUPS~",
     ),
     ("reduce-scatter", "@ROOT r = f32[1] reduce-scatter(x), GROUPS, dimensions={0}, to_apply=add~"),
-    ("infeed", "t = token[] after-all()\n f = (f32[4], token[]) infeed(t)~\n ROOT r = f32[4] get-tuple-element(f), index=0"),
+    (
+        "infeed",
+        "t = token[] after-all()\n f = (f32[4], token[]) infeed(t)~\n ROOT r = f32[4] get-tuple-element(f), index=0",
+    ),
     ("outfeed", "t = token[] after-all()\n o = token[] outfeed(x, t)~\n ROOT r = f32[4] add-dependency(x, o)"),
     (
         "recv",
