@@ -40,6 +40,7 @@ family! {
         AsyncUpdate = "async-update",
         CallDone = "call-done",
         CallStart = "call-start",
+        CallUpdate = "call-update",
         CopyDone = "copy-done",
         CopyStart = "copy-start",
         DynamicSliceDone = "dynamic-slice-done",

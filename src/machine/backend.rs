@@ -4,6 +4,7 @@
 //! take their keys from them, and bounds their promises: nobody else knows which compiler there is. A chip without a backend
 //! has kernels that leave everything to its units.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::analysis::Regions;
@@ -22,6 +23,15 @@ pub trait Backend: Sync {
 
     /// The kernel of each instruction of a computation. `uses` counts the users of each value, and one more for the root.
     fn plan(&self, computation: &Computation, uses: &[usize], regions: &Regions) -> Vec<Kernel>;
+
+    /// The products of a computation that are added before they are rounded, and the order of each sum, for a comparison of
+    /// programs. `uses` counts as in [`Backend::plan`].
+    fn contractions(
+        &self,
+        computation: &Computation,
+        uses: &[usize],
+        regions: &Regions,
+    ) -> (Contractions, Vec<SumLoop>);
 
     /// The order of a sum in `fusion` where it is not the mode's; `last` says whether the last dim is a reduced one.
     fn sum_order(&self, fusion: Option<Fusion>, dtype: DType, last: bool) -> Option<SumOrder>;
@@ -113,6 +123,26 @@ impl Code {
     /// Whether each element of the value is a sum of several products in flight.
     pub fn is_several(&self) -> bool {
         matches!(self, Code::InFlight { several: true } | Code::Terms { .. })
+    }
+}
+
+/// Products that are added before they are rounded.
+#[derive(Clone, Debug, Default)]
+pub struct Contractions {
+    /// For each value, whether it is such a product, or a move or negation of one.
+    pub products: Vec<bool>,
+    /// For each user that takes some of these values rounded nevertheless, the bits of these operands.
+    pub rounded: HashMap<ValueId, u64>,
+    /// For each sum of two products that is computed in several places, whether each element contracts the left
+    /// product. The other product is rounded.
+    pub left_first: HashMap<ValueId, Arc<[bool]>>,
+}
+
+impl Contractions {
+    /// Whether `reader` takes its operand at this position unrounded.
+    pub fn is_exact_for(&self, reader: ValueId, position: usize, operand: ValueId) -> bool {
+        let is_rounded = self.rounded.get(&reader).is_some_and(|bits| *bits & operand_bit(position) != 0);
+        self.products.get(operand) == Some(&true) && !is_rounded
     }
 }
 

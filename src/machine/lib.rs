@@ -62,7 +62,7 @@ use ulpgate_ir::{analysis, budget, deadline, ir, name, num, rewrite, scaled, ten
 
 pub use accuracy::implementations;
 pub use alike::compute_alike;
-pub use backend::{Backend, Code, DotKernel, FoldedColumns, FoldedFunction, Kernel, Ties, operand_bit};
+pub use backend::{Backend, Code, Contractions, DotKernel, FoldedColumns, FoldedFunction, Kernel, Ties, operand_bit};
 pub use chip::{CHIPS, CPU, Chip, TPU7X, V2, V3, V4, V5E, V5P, V6E};
 pub use divisor::divides_by_one_number;
 pub use dot_unit::{DotClass, DotSite, DotUnit, is_on_vector_unit};

@@ -4,8 +4,9 @@ use crate::analysis::Regions;
 use crate::ir::{Computation, DotPlan, Fusion, Instruction, LibraryFunction, Shape};
 use crate::tensor::DType;
 
-use super::backend::{Backend, DotKernel, Kernel, Ties, default_plan};
+use super::backend::{Backend, Contractions, DotKernel, Kernel, Ties, default_plan};
 use super::chip::{CPU, Chip, TPU7X, V2, V3, V4, V5E, V5P, V6E};
+use super::loop_sum_order::SumLoop;
 use super::mode::ChipRows;
 use super::value::Value;
 use super::vector::{Divide, ErrorModel, ScanOrder, StepRounding, SumOrder};
@@ -19,6 +20,10 @@ impl Backend for Planner {
 
     fn plan(&self, computation: &Computation, uses: &[usize], _: &Regions) -> Vec<Kernel> {
         default_plan(computation, uses)
+    }
+
+    fn contractions(&self, _: &Computation, _: &[usize], _: &Regions) -> (Contractions, Vec<SumLoop>) {
+        Default::default()
     }
 
     fn sum_order(&self, fusion: Option<Fusion>, _: DType, _: bool) -> Option<SumOrder> {

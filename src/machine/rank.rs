@@ -115,7 +115,13 @@ pub(super) fn top_k(
             let all: &[f64] = values;
             vector::over_rows(all.len() / width, width, |row| select::top_k_wide(&all[of_row(row)], k, largest))
         }
-        _ => return Err(refuse(instruction, "topk takes floats")),
+        Value::Integer(dtype, values) => {
+            let (all, is_unsigned): (&[i64], bool) = (values, *dtype == DType::U64);
+            vector::over_rows(all.len() / width, width, |row| {
+                select::top_k_of_integers(&all[of_row(row)], k, largest, is_unsigned)
+            })
+        }
+        _ => return Err(refuse(instruction, "topk takes numbers")),
     };
     for (row, best) in rows.into_iter().enumerate() {
         for at in best {

@@ -1,7 +1,6 @@
 //! Choices of a mode, and refinements: named departures from a chip's own choices, written `+key=value` behind a mode.
 
 use super::chip::Chip;
-use super::mode::Arithmetic;
 use super::mxu::{Accumulation, Split};
 use super::select::{Binning, Fault};
 use super::vector::{ErrorModel, Estimate, ScanOrder, StepRounding, SumOrder};
@@ -111,15 +110,6 @@ impl RefinementRow {
     pub fn value_in(&self, choices: &Choices, chip: &Chip) -> Option<(&'static str, &'static str)> {
         let name = self.departure(choices, chip)?;
         (self.values)().into_iter().find(|(value, _)| *value == name)
-    }
-
-    /// The arithmetic with each value of this refinement, in their order.
-    pub fn each(&self, arithmetic: &Arithmetic) -> Vec<Arithmetic> {
-        let refined = |(value, _): (&'static str, &'static str)| {
-            let mut choices = arithmetic.choices;
-            (self.set)(&mut choices, value).then(|| Arithmetic { choices, ..arithmetic.clone() })
-        };
-        (self.values)().into_iter().filter_map(refined).collect()
     }
 
     /// The name of the value in force, where it is not the chip's own.

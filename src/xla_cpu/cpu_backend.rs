@@ -3,12 +3,12 @@
 use crate::analysis::{Reducer, Regions};
 use crate::ir::{Binary, Computation, DotPlan, Fusion, Instruction, LibraryFunction, Op, Shape, Unary};
 use crate::machine::vector::SumOrder;
-use crate::machine::{Backend, Code, DotKernel, Kernel, Ties, Value};
+use crate::machine::{Backend, Code, Contractions, DotKernel, Kernel, SumLoop, Ties, Value};
 use crate::tensor::DType;
 
 use super::codegen::{
-    Contractions, Inner, find_contractions, find_folded_columns, find_folded_functions, find_inner_products,
-    find_kept_wide, find_sum_loops, with_code,
+    Inner, find_contractions, find_folded_columns, find_folded_functions, find_inner_products, find_kept_wide,
+    find_sum_loops, with_code,
 };
 use super::library::{self, DotSum};
 
@@ -55,6 +55,20 @@ impl Backend for XlaCpu {
             ..Kernel::default()
         };
         computation.instructions.iter().enumerate().map(kernel).collect()
+    }
+
+    fn contractions(
+        &self,
+        computation: &Computation,
+        uses: &[usize],
+        regions: &Regions,
+    ) -> (Contractions, Vec<SumLoop>) {
+        let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
+        let coded = with_code(computation);
+        let contractions = find_contractions(&coded, uses, sums);
+        let inner = find_inner_products(&coded, (&contractions, uses), sums);
+        let sum_loops = find_sum_loops(&coded, (&contractions.products, &inner, uses), sums);
+        (contractions, sum_loops)
     }
 
     fn sum_order(&self, fusion: Option<Fusion>, dtype: DType, last: bool) -> Option<SumOrder> {

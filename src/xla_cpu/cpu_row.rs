@@ -30,5 +30,5 @@ pub static XLA_CPU: Chip = Chip {
 #[cfg(test)]
 pub fn matrix_unit() -> crate::machine::mxu::Unit {
     static CHIPS: crate::machine::ChipRows = crate::machine::ChipRows { rows: &[&XLA_CPU], left_out: &[] };
-    crate::machine::Arithmetic::named("xla-cpu/default/off", &CHIPS).map(|mode| mode.matrix_unit()).unwrap()
+    crate::machine::Arithmetic::read("xla-cpu/default/off", &CHIPS).map(|mode| mode.matrix_unit()).unwrap()
 }

@@ -13,7 +13,6 @@ mod library;
 use ulpgate_ir::{analysis, budget, deadline, ir, num, tensor};
 use ulpgate_machine as machine;
 
-pub use codegen::{Contractions, find_contractions, find_inner_products, find_sum_loops, with_code};
 pub use cpu_row::XLA_CPU;
 
 /// A fingerprint of this crate's sources, 16 hex digits: builds of one fingerprint compute the same.

@@ -10,6 +10,7 @@ mod diff;
 mod eval;
 mod explore;
 mod language_model;
+mod late_operands;
 mod libraries;
 mod linear;
 mod lower;

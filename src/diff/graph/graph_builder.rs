@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::analysis::{Analysis, Held, Precision, Reducer, accumulates_in};
+use crate::analysis::{Analysis, Held, Precision, accumulates_in};
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
-use crate::machine::{DotSite, SumLoop};
+use crate::machine::{Contractions, DotSite, SumLoop};
 use crate::num::{BF16, F32};
 use crate::tensor::DType;
-use crate::xla_cpu::{Contractions, find_contractions, find_inner_products, find_sum_loops, with_code};
 
 use super::super::expression::NumberScale;
 use super::super::expression::{ExpressionHead, ExpressionId, Expressions};
@@ -73,15 +72,9 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
     ) -> Self {
         let mut uses = computation.uses();
         uses[computation.root] += 1;
-        let sums = |region| analysis.regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
-        let coded = with_code(computation);
-        let contractions = habits.contracts.then(|| find_contractions(&coded, &uses, sums));
-        let contractions = contractions.unwrap_or_default();
-        let products = &contractions.products;
-        let sum_loops = habits.contracts.then(|| {
-            let inner = find_inner_products(&coded, (&contractions, &uses), sums);
-            find_sum_loops(&coded, (products, &inner, &uses), sums)
-        });
+        let backend = habits.chip.filter(|_| habits.contracts).and_then(|chip| chip.backend);
+        let found = backend.map(|backend| backend.contractions(computation, &uses, &analysis.regions));
+        let (contractions, sum_loops) = found.unwrap_or_default();
         let integers = expressions.leaf(ExpressionHead::Integers);
         let (values, regions, constants) =
             (Vec::new(), HashMap::new(), constant_fold::constants(computation, &analysis.regions));
@@ -94,7 +87,7 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
             constants,
             habits,
             contractions,
-            sum_loops: sum_loops.unwrap_or_default(),
+            sum_loops,
             arguments,
             counts: false,
             expressions,

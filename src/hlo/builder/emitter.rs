@@ -205,6 +205,10 @@ impl<'a> Emitter<'_, 'a> {
     pub fn over_arrays(&mut self, operands: &[Value]) -> Result<Value> {
         let array = |value: &Value| match value {
             Value::Array(id) => Ok(*id),
+            // Some targets take tuples.
+            _ if self.instruction.opcode == Opcode::Single(Single::CustomCall) => {
+                Err(self.unknown("an operand of this custom call is a tuple"))
+            }
             _ => Err(self.fail("an operand is a tuple, where an array is needed")),
         };
         let operands = operands.iter().map(array).collect::<Result<_>>()?;

@@ -82,9 +82,6 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> 
     let mut results = Vec::new();
     root.results(&mut 0, &mut results);
     let at = &entry.instructions[entry.root];
-    if results.is_empty() {
-        return Err(LowerError::new(at, "the program gives no array"));
-    }
     if root.has_bytes() {
         return Err(LowerError::new(at, "a piece of an array's memory is no result"));
     }

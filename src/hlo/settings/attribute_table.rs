@@ -1,7 +1,8 @@
 //! Attributes that are known by name: those that reading follows, and those that decide no bit, with the reason.
 
 use crate::hlo::opcode::Asynchronous::{
-    AsyncDone, AsyncStart, AsyncUpdate, CallStart, CopyDone, CopyStart, DynamicSliceStart, SliceDone, SliceStart,
+    AsyncDone, AsyncStart, AsyncUpdate, CallStart, CallUpdate, CopyDone, CopyStart, DynamicSliceStart, SliceDone,
+    SliceStart,
 };
 use crate::hlo::opcode::Collective::{
     AllGather, AllGatherStart, AllReduce, AllReduceStart, AllToAll, CollectiveBroadcast, CollectivePermute,
@@ -158,6 +159,7 @@ pub const MOVES: &[Opcode] = &[
     Token(AfterAll),
     Asynchronous(AsyncDone),
     Asynchronous(AsyncUpdate),
+    Asynchronous(CallUpdate),
     Reinterpretation(Bitcast),
     Reinterpretation(BitcastConvert),
     Movement(Broadcast),

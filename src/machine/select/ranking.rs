@@ -1,5 +1,7 @@
 //! Sorting and exact top-k, by integer keys that order as the floats do.
 
+use std::cmp::Ordering;
+
 use crate::analysis::Comparator;
 use crate::deadline::Pace;
 use crate::ir::CompareOrder;
@@ -35,8 +37,19 @@ pub fn top_k(row: &[f32], k: usize, largest: bool) -> Vec<usize> {
 
 /// [`top_k`] of f64.
 pub fn top_k_wide(row: &[f64], k: usize, largest: bool) -> Vec<usize> {
+    top_k_in(row, k, largest, f64::total_cmp)
+}
+
+/// [`top_k`] of integers in the order of their type.
+pub fn top_k_of_integers(row: &[i64], k: usize, largest: bool, is_unsigned: bool) -> Vec<usize> {
+    let unsigned = |a: &i64, b: &i64| (*a as u64).cmp(&(*b as u64));
+    if is_unsigned { top_k_in(row, k, largest, unsigned) } else { top_k_in(row, k, largest, i64::cmp) }
+}
+
+/// Positions of the `k` first elements in an order, ties by the lower position.
+fn top_k_in<T>(row: &[T], k: usize, largest: bool, order_of: impl Fn(&T, &T) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..row.len()).collect();
-    order.sort_by(|a, b| if largest { row[*b].total_cmp(&row[*a]) } else { row[*a].total_cmp(&row[*b]) });
+    order.sort_by(|a, b| if largest { order_of(&row[*b], &row[*a]) } else { order_of(&row[*a], &row[*b]) });
     order.truncate(k);
     order
 }

@@ -69,7 +69,10 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
                 shows_nan();
             }
             let mixer = Key::Bits { from, to }.mixer();
-            each(&|symbol| of_type(mixer.and(symbol).symbol(), to))
+            each(&|symbol| {
+                let plain = || of_type(mixer.and(symbol).symbol(), to);
+                tracer.reinterpret(symbol, from, to).unwrap_or_else(plain)
+            })
         }
         Op::ReducePrecision { exponent_bits, mantissa_bits } => {
             let dtype = if from == DType::BF16 { DType::F32 } else { from };
@@ -98,9 +101,10 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
                 }
                 _ => None,
             };
+            let invert = |symbol: Symbol| tracer.invert_bits(symbol, to).filter(|_| *unary == Unary::Not);
             let apply = |(at, symbol): (usize, &Symbol)| match &folded {
                 Some((columns, folded)) if columns.hold(at) => folded.of(*symbol),
-                _ => own.of(*symbol),
+                _ => invert(*symbol).unwrap_or_else(|| own.of(*symbol)),
             };
             let applied: Vec<Symbol> = site.of(0).iter().enumerate().map(apply).collect();
             match unary {

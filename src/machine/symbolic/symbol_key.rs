@@ -77,6 +77,8 @@ pub enum Key {
     Sort { ties: Ties, flush: bool },
     /// The order of top-k: IEEE totalOrder, ties in the order of places.
     ByBits { descending: bool },
+    /// The order of top-k of integers of a type, ties in the order of places.
+    ByInteger { descending: bool, dtype: DType },
     /// A stable sort by one key.
     StableSort { descending: bool, order: CompareOrder, canonical: bool, flush: bool },
     /// A lane that is sorted along with its key.
@@ -93,8 +95,8 @@ pub enum Key {
     Update,
     /// A scatter whose indices arguments decide.
     Scatter(ScatterDims),
-    /// Integers side by side in the bits of one.
-    Packed,
+    /// Bits of other numbers in one integer, and the bits of its type where its sign may be set.
+    Packed { signed_bits: u32 },
     /// A key of tests.
     #[cfg(test)]
     Test(&'static str),

@@ -29,7 +29,7 @@ impl Work for ToBf16<'_> {
 
 /// `reduce-precision` of values of f32 or bf16, in place, bit for bit as XLA does it (FACTS 1.4): the fraction is rounded
 /// to nearest even as an integer; only if the exponent range shrinks too, values beyond the target's range become
-/// infinite and values below its normal ones zero. NaN stays.
+/// infinite and values below its normal ones zero. NaN stays where there is a fraction bit.
 pub fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, values: &mut [f32]) {
     let reduction = Reduction::new(8, 23, exponent_bits, mantissa_bits);
     for value in values {
@@ -62,6 +62,8 @@ struct Reduction {
     exponent_ones: u64,
     /// Fraction bits that go.
     dropped: u32,
+    /// A format without fraction bits has no NaN: XLA makes plus infinity of it (`hlo_evaluator_typed_visitor.h`).
+    keeps_nan: bool,
     /// Codes without sign: above the first, overflow; at the second and below, underflow.
     limits: Option<(u64, u64)>,
 }
@@ -79,6 +81,7 @@ impl Reduction {
             sign: 1 << (from_exponent + from_fraction),
             exponent_ones,
             dropped: from_fraction.saturating_sub(mantissa_bits),
+            keeps_nan: mantissa_bits > 0,
             limits,
         }
     }
@@ -87,7 +90,7 @@ impl Reduction {
     fn apply(&self, code: u64) -> u64 {
         let (sign, magnitude) = (code & self.sign, code & (self.sign - 1));
         if magnitude > self.exponent_ones {
-            return code;
+            return if self.keeps_nan { code } else { self.exponent_ones };
         }
         let half = ((1 << self.dropped) >> 1) + ((magnitude >> self.dropped) & 1);
         // Nothing dropped leaves no half to add.

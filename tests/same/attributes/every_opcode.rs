@@ -146,7 +146,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     (
         "ragged-all-to-all",
         "@o = s32[4] constant({0,1,2,3})\n n = s32[4] constant({1,1,1,1})\n p = u32[] partition-id()\n q = s32[] convert(p)\n \
-         m = s32[4] broadcast(q), dimensions={}\n ROOT r = f32[4] ragged-all-to-all(x, y, o, n, m, n), GROUPS~",
+         h = s32[4] broadcast(q), dimensions={}\n ROOT r = f32[4] ragged-all-to-all(x, y, o, n, h, n), GROUPS~",
     ),
     ("reduce-scatter", "@ROOT r = f32[1] reduce-scatter(x), GROUPS, dimensions={0}, to_apply=add~"),
     (
