@@ -141,6 +141,7 @@ pub mod report;
 pub mod run;
 pub mod scales;
 pub mod suite;
+pub mod vectors;
 pub mod why;
 
 pub use ulpgate_numerics::{

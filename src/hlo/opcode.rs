@@ -177,6 +177,7 @@ family! {
         Convolution = "convolution",
         Dot = "dot",
         RaggedDot = "ragged-dot",
+        ScaledDot = "scaled-dot",
     }
 }
 

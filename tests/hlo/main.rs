@@ -19,6 +19,7 @@ mod pairs;
 mod precisions;
 mod proven;
 mod published_results;
+mod scaled_dots;
 mod sha256;
 mod show;
 mod show_runs;

@@ -58,7 +58,7 @@ const FLOORS: &[&[(&str, &[&str])]] = &[
     &[("suite", &[])],
     &[("record", &[])],
     &[("report", &[]), ("gate", &["report"]), ("page", &["report", "gate"]), ("run", &[])],
-    &[("evaluation", &[]), ("judge", &[]), ("probe", &[])],
+    &[("evaluation", &[]), ("judge", &[]), ("probe", &[]), ("vectors", &[])],
     &[("cli", &[])],
 ];
 

@@ -143,19 +143,15 @@ fn added_by_tiles(b: &mut Builder, terms: ValueId, tiles: usize, per_tile: usize
     let terms = b.reshape(terms, &[tiles, per_tile, rows, columns])?;
     let mut sums = fill(b, DType::F32, 0.0, &[tiles, rows, columns])?;
     for at in 0..per_tile {
-        let slice = Op::Slice {
-            start: vec![0, at, 0, 0],
-            limit: vec![tiles, at + 1, rows, columns],
-            stride: vec![1, 1, 1, 1],
-        };
+        let slice =
+            Op::Slice { start: vec![0, at, 0, 0], limit: vec![tiles, at + 1, rows, columns], stride: vec![1, 1, 1, 1] };
         let term = b.op(slice, &[terms])?;
         let term = b.reshape(term, &[tiles, rows, columns])?;
         sums = b.binary(Binary::Add, sums, term)?;
     }
     let mut total = fill(b, DType::F32, 0.0, &[rows, columns])?;
     for at in 0..tiles {
-        let slice =
-            Op::Slice { start: vec![at, 0, 0], limit: vec![at + 1, rows, columns], stride: vec![1, 1, 1] };
+        let slice = Op::Slice { start: vec![at, 0, 0], limit: vec![at + 1, rows, columns], stride: vec![1, 1, 1] };
         let sum = b.op(slice, &[sums])?;
         let sum = b.reshape(sum, &[rows, columns])?;
         total = b.binary(Binary::Add, total, sum)?;
