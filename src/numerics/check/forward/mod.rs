@@ -109,7 +109,7 @@ impl<'a> Forward<'a> {
                     if id == wanted && dtype == DType::F32 {
                         return Ok(dot.bounds());
                     }
-                    Value::Known(dot.elements([&x.elements(), &y.elements()], dtype))
+                    Value::Known(dot.elements([&x.elements(), &y.elements()], [shapes[0], shapes[1]], dtype))
                 }
                 _ => {
                     let operands: Vec<Cow<[Element]>> = operands.iter().map(|o| o.elements()).collect();
