@@ -20,6 +20,7 @@ mod merge;
 mod output;
 mod page_file;
 mod probe;
+mod program_argument;
 mod progress;
 mod report;
 mod reports_folder;
