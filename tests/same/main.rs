@@ -8,6 +8,7 @@ mod large;
 mod machines;
 mod packed_keys;
 mod random;
+mod signs_of_roundings;
 mod windows;
 mod written;
 

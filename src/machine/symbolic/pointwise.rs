@@ -237,6 +237,8 @@ struct Comparison {
     commutes: bool,
     /// Whether subnormals count as zeros.
     flushes: bool,
+    /// Whether numbers are f32 or bf16 in their usual order, of which a comparison with zero sees the sign and whether it is zero.
+    sees_sign: bool,
 }
 
 impl Comparison {
@@ -252,7 +254,9 @@ impl Comparison {
         let mixer = key.mixer();
         let commutes = one == Compare::Eq;
         let flushes = flush && float && dtype != DType::F64 && order == CompareOrder::Partial;
-        Comparison { mixer, direction, order, integers: (!float).then_some(dtype), flips, negates, commutes, flushes }
+        let sees_sign = matches!(dtype, DType::F32 | DType::BF16) && order == CompareOrder::Partial;
+        let integers = (!float).then_some(dtype);
+        Comparison { mixer, direction, order, integers, flips, negates, commutes, flushes, sees_sign }
     }
 
     fn of(&self, a: Symbol, b: Symbol) -> Symbol {
@@ -263,9 +267,23 @@ impl Comparison {
         if a == b && (self.integers.is_some() || self.order == CompareOrder::Total) {
             return Symbol::of(Number::Integer(i64::from(self.direction.of(Some(std::cmp::Ordering::Equal)))));
         }
+        let is_zero = |symbol: Symbol| symbol.float() == Some(0.0);
+        let (a, b) = match self.sees_sign && is_zero(a) != is_zero(b) {
+            true => (self.rounded(a), self.rounded(b)),
+            false => (a, b),
+        };
         let (a, b) = if self.flushes { (a.unflush(), b.unflush()) } else { (a, b) };
         let (a, b) = if self.flips || self.commutes && b < a { (b, a) } else { (a, b) };
         self.mixer.and(a).and(b).symbol().with_sign(self.negates)
+    }
+}
+
+impl Comparison {
+    /// A number rounded to bf16, where that keeps its sign and makes no zero of it: of f32 that are no subnormals, since bf16 has
+    /// their exponents.
+    fn rounded(&self, symbol: Symbol) -> Symbol {
+        let compared = if self.flushes { symbol.flush() } else { symbol };
+        if symbol.is_known() || !compared.is_normal() { symbol } else { round(compared, DType::BF16) }
     }
 }
 
