@@ -166,6 +166,9 @@ fn a_red_diff_names_the_next_command() {
     let annotations: Vec<&str> = out.lines().filter(|line| line.starts_with("::error ")).collect();
     assert_eq!(annotations.len(), 2, "{out}");
     assert!(annotations[0].starts_with(&format!("::error file={off},line=")), "{out}");
-    assert!(annotations[0].contains("title=rounding-removed in ") && annotations[0].contains("%0ANext: --inputs"), "{out}");
+    assert!(
+        annotations[0].contains("title=rounding-removed in ") && annotations[0].contains("%0ANext: --inputs"),
+        "{out}"
+    );
     folder.exits(2, &["hlo", "diff", &off, &on, "--github", "--json"]);
 }

@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use crate::ir::{Binary, Compare, CompareOrder, Op, Unary};
 use crate::tensor::DType;
 
-use super::super::backend::{Code, FoldedFunction};
+use super::super::backend::Code;
 use super::super::integer::{self, conversion_steps};
-use super::super::vector::{self, ErrorModel, VectorUnit};
+use super::super::vector::{self, FunctionSteps, VectorUnit};
 use super::pairwise::{self, Operation};
 use super::run::{Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
@@ -91,19 +91,16 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
         }
         Op::Unary(unary) => {
             let unit = &tracer.machine.unit.for_accuracy(*unary, instruction.accuracy());
-            let in_library = site.kernel.code == Code::LibraryExponential;
             let function = |source: FunctionSource| Function::new(*unary, from, to, unit, source);
-            let own = function(if in_library { FunctionSource::Library } else { FunctionSource::Unit });
-            let folded = match site.kernel.code {
+            let own = function(FunctionSource::Unit);
+            let coded = match &site.kernel.code {
                 // Its results count as another function's.
-                Code::Folded(FoldedFunction { columns, nearest }) => {
-                    Some((columns, function(FunctionSource::Compiler { nearest })))
-                }
+                Code::Function(coded) => Some((coded, function(FunctionSource::Coded(coded.function.clone())))),
                 _ => None,
             };
             let invert = |symbol: Symbol| tracer.invert_bits(symbol, to).filter(|_| *unary == Unary::Not);
-            let apply = |(at, symbol): (usize, &Symbol)| match &folded {
-                Some((columns, folded)) if columns.hold(at) => folded.of(*symbol),
+            let apply = |(at, symbol): (usize, &Symbol)| match &coded {
+                Some((columns, function)) if columns.hold(at) => function.of(*symbol),
                 _ => invert(*symbol).unwrap_or_else(|| own.of(*symbol)),
             };
             let applied: Vec<Symbol> = site.of(0).iter().enumerate().map(apply).collect();
@@ -181,19 +178,18 @@ impl Function {
         let errs = unit.error.perturbs().then_some((unit.eup, unit.implementation));
         // Floats up to f32 are computed in f32; what rounds the result comes behind.
         let dtype = if float && from != DType::F64 { DType::F32 } else { from };
-        let of_xla_cpu = |unary| match unary {
-            Unary::Rsqrt => Some(key::OwnWay::Estimate(unit.estimate)),
-            Unary::ExponentialMinusOne if to == DType::F16 => Some(key::OwnWay::HalfSteps),
-            _ => None,
+        let way = match unit.error.library().map(|library| library.steps(unary, to)) {
+            Some(FunctionSteps::OfEstimate) => Some(key::OwnWay::Estimate(unit.estimate)),
+            Some(FunctionSteps::Rounded) => Some(key::OwnWay::StepsOf(to)),
+            Some(FunctionSteps::Plain) | None => None,
         };
-        let way = if unit.error == ErrorModel::XlaCpu { of_xla_cpu(unary) } else { None };
-        let (flush, error) = (unit.flush, unit.error);
-        let key = Key::Function(key::Function { unary, dtype, flush, error, errs, source, way });
         let keeps_subnormals = match unary {
             Unary::Abs | Unary::Negate | Unary::Tanh | Unary::ExponentialMinusOne => true,
             Unary::Cbrt | Unary::Sine | Unary::Tan => true,
             _ => source != FunctionSource::Unit,
         };
+        let (flush, error) = (unit.flush, unit.error);
+        let key = Key::Function(key::Function { unary, dtype, flush, error, errs, source, way });
         let never_negative = matches!(unary, Unary::Exponential | Unary::Logistic | Unary::Abs);
         let f32s = float && from != DType::F64;
         let facts = Facts {
