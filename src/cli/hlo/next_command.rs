@@ -35,7 +35,7 @@ impl Compared<'_> {
             ),
             Some(inputs) => {
                 let source = source_of(self.before);
-                let source = source.as_deref().map_or("the program before compilation".to_string(), shown);
+                let source = source.as_deref().map_or("PROGRAM.before.hlo".to_string(), shown);
                 let inputs = shown(inputs);
                 format!(
                     "Next: `ulpgate explore {source} --inputs {inputs} --repair` finds the guards that forbid it; `--accept \
