@@ -78,7 +78,7 @@ fn operations_on_complex_numbers_are_rewritten_as_wholes() {
     }
 }
 
-/// What no rule takes together stays as narrow as its parts are.
+/// Products that no rule takes together stay as narrow as their parts are.
 #[test]
 fn products_of_complex_numbers_stay_narrow() {
     let arguments = [(); 4].map(|()| floats(&[0.3, -1.7, 2.9, -0.6]));
