@@ -28,9 +28,14 @@ fn program(dtype: &str, last: &str) -> String {
 fn other_operands_are_not_proven() {
     let floats = ["divide", "power", "atan2", "remainder", "subtract"];
     let integers = ["divide", "remainder", "subtract", "shift-left", "shift-right-arithmetic", "shift-right-logical"];
-    for (dtype, opcodes) in
-        [("f32", &floats[..]), ("f64", &floats), ("bf16", &floats), ("s32", &integers), ("u8", &integers)]
-    {
+    let types = [
+        ("f32", &floats[..]),
+        ("f64", &floats[..]),
+        ("bf16", &floats[..]),
+        ("s32", &integers[..]),
+        ("u8", &integers[..]),
+    ];
+    for (dtype, opcodes) in types {
         let binary = opcodes.iter().map(|opcode| format!("ROOT r = {dtype}[6] {opcode}($)"));
         let compared =
             ["LT", "LE", "GT", "GE"].map(|direction| format!("ROOT r = pred[6] compare($), direction={direction}"));
