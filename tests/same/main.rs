@@ -2,6 +2,7 @@
 
 mod attributes;
 mod bits;
+mod exchanged;
 mod in_flight;
 mod known;
 mod large;
