@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import inspect
 import math
+import typing
 
 import jax
 import jax.numpy as jnp
@@ -41,6 +42,8 @@ class Config:
     # What scripts/likelihood.py computes log-softmax in, and what it keeps of it.
     log_type: str = "float32"
     log_stored: str = "float32"
+    # What the cache makes of keys and values [B,S,K,E]; None: they stay as they are.
+    cached: typing.Callable | None = None
 
     def kept(self, x):
         return jax.lax.reduce_precision(x, 8, 7) if self.pinned and x.dtype == jnp.bfloat16 else x
@@ -93,6 +96,8 @@ def layer(config, x, weights, cos, sin, mask, caches, position):
     if caches is not None:
         caches = tuple(jax.lax.dynamic_update_slice(old, new, (0, position, 0, 0)) for old, new in zip(caches, (key, value)))
         key, value = caches
+    if config.cached is not None:
+        key, value = config.cached(key), config.cached(value)
     heads = key.shape[2]
     query = query.reshape(batch, length, heads, -1, config.head_size)
     scores = jnp.einsum("btkge,bske->bkgts", query, key, preferred_element_type=jnp.float32) / math.sqrt(config.head_size)

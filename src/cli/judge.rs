@@ -108,7 +108,7 @@ pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Fail
     } else {
         text(&judged, out)?;
     }
-    arguments.formats.write(|| vec![group(arguments, &judged)], out)?;
+    arguments.formats.write(&[], || vec![group(arguments, &judged)], out)?;
     match judged.verdict() {
         Verdict::Bits | Verdict::Conforming => Ok(Exit::AsExpected),
         Verdict::Outside => Ok(Exit::Found),

@@ -1,5 +1,5 @@
-//! The devices of a program, and the computations in which they tell themselves apart (DESIGN, "Programs for several
-//! devices").
+//! The devices of a program, and the computations in which they tell themselves apart (docs/design/hlo.md, "Programs
+//! for several devices").
 
 use super::ast::{self, Instruction, Module, Position};
 use super::error::LowerError;

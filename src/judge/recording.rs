@@ -266,7 +266,14 @@ fn place_of(name: &str, results: usize) -> Option<usize> {
     number.parse().ok().filter(|place| is_numbered && *place < results)
 }
 
-/// An array of a recording in the type and dims of `shape`: of another type it is taken where every value fits.
+/// Bytes as codes of a float of eight bits, the form in which frameworks without the type save it (e8m0 scales as u8).
+fn coded(dtype: DType, codes: &[u8]) -> Option<Data> {
+    let is_of_eight_bits = dtype.format().is_some_and(|format| format.width() == 8);
+    is_of_eight_bits.then(|| Data::Coded(dtype, codes.to_vec()))
+}
+
+/// An array of a recording in the type and dims of `shape`: of another type it is taken where every value fits, and
+/// bytes are codes of floats of eight bits.
 ///
 /// # Errors
 /// If it has other dims, or a value that the type has not.
@@ -284,7 +291,15 @@ pub(super) fn take(given: &Recording, name: &str, shape: &Shape) -> Result<Tenso
     };
     let dtype = shape.dtype().ok_or_else(dims)?;
     let squeezed = |dims: &[usize]| dims.iter().copied().filter(|extent| *extent != 1).collect::<Vec<_>>();
-    if squeezed(tensor.dims()) != squeezed(shape.dims()) || tensor.dtype().is_float() != dtype.is_float() {
+    if squeezed(tensor.dims()) != squeezed(shape.dims()) {
+        return Err(dims());
+    }
+    if let Data::U8(codes) = tensor.data()
+        && let Some(coded) = coded(dtype, codes)
+    {
+        return Ok(Tensor::new(shape.dims(), coded));
+    }
+    if tensor.dtype().is_float() != dtype.is_float() {
         return Err(dims());
     }
     let data = if tensor.dtype() == dtype {

@@ -14,6 +14,7 @@ mod journal;
 mod judge;
 mod memory;
 mod merged;
+mod readme;
 mod records;
 mod refused;
 mod same_pairs;

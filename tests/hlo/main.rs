@@ -23,6 +23,7 @@ mod scans;
 mod sha256;
 mod show;
 mod show_runs;
+mod simplifier;
 mod suites;
 mod text;
 mod ties;

@@ -434,7 +434,7 @@ fn a_nan_stands_beyond_the_infinity_of_its_sign() {
 }
 
 /// Of what stands before a NaN, or beside it, something may be another.
-/// DESIGN, "NaN, infinities and signs of zero": the NaN that arithmetic makes is positive, whatever the processor's is.
+/// docs/proofs/truth.md, "NaN, infinities and signs of zero": the NaN that arithmetic makes is positive, whatever the processor's is.
 #[test]
 fn a_dot_makes_positive_nans() {
     for (left, right) in [("{1, inf}", "{1, 0}"), ("{inf, inf}", "{1, -1}"), ("{1, -nan}", "{1, 1}")] {

@@ -21,7 +21,7 @@ fn results_without_a_relation_are_nothing_known() {
     );
 }
 
-/// DESIGN, "NaN, infinities and signs of zero": the NaN that arithmetic makes is positive, whatever the processor's is.
+/// docs/proofs/truth.md, "NaN, infinities and signs of zero": the NaN that arithmetic makes is positive, whatever the processor's is.
 #[test]
 fn running_sums_make_positive_nans() {
     predicates(

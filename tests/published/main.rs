@@ -20,7 +20,7 @@ fn sets() -> Vec<Set> {
     files.iter().map(|path| Set::read(path)).collect()
 }
 
-/// Every value is what its file says, and README shows what came out.
+/// Every value is what its file says, and docs/published.md shows what came out.
 #[test]
 fn every_published_value_is_as_its_file_says() {
     let sets = sets();

@@ -1,4 +1,4 @@
-//! The table of README.
+//! The table of docs/published.md.
 
 use std::path::Path;
 
@@ -37,11 +37,14 @@ pub fn whole(rows: &[String]) -> String {
     format!("{head}\n{}", rows.join("\n"))
 }
 
-/// Holds README to the table.
+/// Holds docs/published.md to the table.
 pub fn hold_readme(table: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/published.md");
     let text = std::fs::read_to_string(&path).unwrap();
-    let (_, rest) = text.split_once(BEGIN).unwrap_or_else(|| panic!("README.md has no line `{BEGIN}`"));
-    let (shown, _) = rest.split_once(END).unwrap_or_else(|| panic!("README.md has no line `{END}`"));
-    assert!(shown.trim() == table, "README.md shows another table; put this between its two comments:\n\n{table}\n");
+    let (_, rest) = text.split_once(BEGIN).unwrap_or_else(|| panic!("docs/published.md has no line `{BEGIN}`"));
+    let (shown, _) = rest.split_once(END).unwrap_or_else(|| panic!("docs/published.md has no line `{END}`"));
+    assert!(
+        shown.trim() == table,
+        "docs/published.md shows another table; put this between its two comments:\n\n{table}\n"
+    );
 }

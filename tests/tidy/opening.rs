@@ -1,4 +1,4 @@
-//! README opens with figures of a language model: they are those of the committed reports.
+//! Figures of README and of docs/findings.md are those of the committed reports.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ fn cell<'a>(report: &'a Report, case: &str, column: &str) -> &'a str {
     &cells[column]
 }
 
-/// README's table, line by line: what was measured with `--slow`.
+/// The table of docs/findings.md, line by line: what was measured with `--slow`.
 fn table() -> Vec<String> {
     let (tokens, ratios) = (report("slow/language-model.csv"), report("slow/training-serving.csv"));
     let mut lines = Vec::new();
@@ -78,11 +78,64 @@ fn table() -> Vec<String> {
 }
 
 #[test]
-fn the_readme_opens_with_the_reports_figures() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let opening = readme.split("\n## ").next().unwrap();
+fn findings_open_with_the_reports_figures() {
+    let page = fs::read_to_string(root().join("docs/findings.md")).unwrap();
+    let opening = page.split("\n## ").nth(1).unwrap();
     let written: Vec<&str> = opening.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
     assert_eq!(written, table());
+}
+
+/// README's finding on the filter, row by row: the counts that the summary of `dropped-token` has.
+fn filter_rows() -> Vec<String> {
+    let summary = fs::read_to_string(root().join("reports/SUMMARY.md")).unwrap();
+    let suite = summary.split("\n## dropped-token\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let count = |program: &str, excess: &str| -> String {
+        let of = format!("dropped_token of {program} in v5e/default/{excess}, ");
+        let line = suite.lines().find(|line| line.contains(&of)).unwrap_or_else(|| panic!("no {of}"));
+        let (_, counts) = line.split_once("32000: ").unwrap();
+        let (found, rows) = counts.split_once(" of ").unwrap();
+        assert!(rows.starts_with("10000 rows"), "{line}");
+        found.to_string()
+    };
+    [
+        ("no", count("keep_max", "off")),
+        ("yes, as XLA:CPU does", count("keep_max", "cpu")),
+        ("yes, as XLA:GPU does", count("keep_max", "gpu")),
+        ("yes, with `lax.reduce_precision` on the softmax", count("keep_max[guard=reduce_precision]", "cpu")),
+    ]
+    .map(|(label, count)| format!("| {label} | {count} |"))
+    .to_vec()
+}
+
+/// README's other two findings, row by row, from the table of docs/findings.md.
+fn model_rows() -> Vec<String> {
+    let rows: Vec<Vec<String>> =
+        table().iter().map(|row| row.split('|').map(|cell| cell.trim().to_string()).collect()).collect();
+    let cell = |label: &str, flag: &str, column: usize| {
+        let row = rows.iter().find(|row| row[1] == label && row[2] == flag).unwrap();
+        row[column].clone()
+    };
+    [
+        ("bf16, with the flag", cell("v5e", "on", 3)),
+        ("bf16, without it", cell("v5e", "off", 3)),
+        ("f32, products in one bf16 pass", cell("f32 activations, v5e, one bf16 pass", "", 3)),
+        ("f32, products in three bf16 passes", cell("... three passes", "", 3)),
+        ("f32, products in six bf16 passes", cell("... six passes", "", 3)),
+        ("with the flag | with the flag", cell("v5e", "on", 6)),
+        ("with the flag | without it", cell("v5e", "off", 7)),
+        ("without it | with the flag", cell("v5e", "on", 7)),
+    ]
+    .map(|(label, count)| format!("| {label} | {count} |"))
+    .to_vec()
+}
+
+#[test]
+fn three_findings_of_readme_are_the_reports() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let section = readme.split("\n## ").find(|section| section.starts_with("Three findings")).unwrap();
+    let tables = section.split("\n\n").filter(|block| block.starts_with("| "));
+    let written: Vec<&str> = tables.flat_map(|table| table.lines().skip(2)).collect();
+    assert_eq!(written, [filter_rows(), model_rows()].concat());
 }
 
 /// The figures that every run evaluates stand in the reports of slow runs unchanged.

@@ -1,4 +1,4 @@
-//! A kernel of one's own, and a test of it by ulpgate: the crate that README "From Rust" shows.
+//! A kernel of one's own, and a test of it by ulpgate: the crate that docs/rust.md shows.
 
 /// Softmax over each row of a row-major matrix `x` of `columns` columns, in f32: sums from left to right.
 pub fn softmax(x: &[f32], columns: usize) -> Vec<f32> {

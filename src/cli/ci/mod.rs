@@ -1,7 +1,7 @@
 //! Output for CI systems: JUnit XML, SARIF, and GitHub's annotations and step summary, all made of one list of
 //! verdicts.
 
-mod github;
+pub mod github;
 mod junit;
 mod sarif;
 
@@ -14,6 +14,7 @@ use clap::Args;
 use crate::gate::{Change, Difference};
 use crate::record::SuiteRecord;
 use crate::report::{Unexpected, findings};
+use crate::run::Cost;
 use crate::suite::Suite;
 
 use super::{Failure, SUITES, check_target, write_file};
@@ -77,13 +78,19 @@ impl Formats {
     }
 
     /// Writes the files that were asked for, each of them whether the others can be written or not, and prints what
-    /// GitHub reads.
-    pub fn write(&self, groups: impl FnOnce() -> Vec<Group>, out: &mut dyn Write) -> Result<(), Failure> {
+    /// GitHub reads. `costs` are the times of cases that ran, which JUnit shows.
+    pub fn write(
+        &self,
+        costs: &[Cost],
+        groups: impl FnOnce() -> Vec<Group>,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
         if self.junit.is_none() && self.sarif.is_none() && !self.github {
             return Ok(());
         }
         let groups = groups();
-        let junit = self.junit.as_ref().map(|path| write_file(path, &junit::text(&groups)?)).transpose();
+        let junit =
+            self.junit.as_ref().map(|path| write_file(path, &junit::text(&groups, &seconds(costs))?)).transpose();
         let sarif = self.sarif.as_ref().map(|path| write_file(path, &sarif::text(&groups))).transpose();
         let summary = if self.github {
             github::annotate(&groups, out)?;
@@ -93,6 +100,12 @@ impl Formats {
         };
         junit.and(sarif).and(summary)
     }
+}
+
+/// The seconds of each case: those of its group, which it shares input and truth with, in equal parts.
+fn seconds(costs: &[Cost]) -> BTreeMap<&str, f64> {
+    let of_group = |cost: &Cost| cost.seconds / cost.cases.len().max(1) as f64;
+    costs.iter().flat_map(|cost| cost.cases.iter().map(move |case| (case.as_str(), of_group(cost)))).collect()
 }
 
 /// All problems, each with its test.

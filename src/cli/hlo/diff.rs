@@ -16,6 +16,7 @@ use super::super::folder_pair::{FolderPair, Outcome as PairOutcome, name_in_list
 use super::super::seconds::Limit;
 use super::accepted::{Accepted, ComparedPair};
 use super::eval::inputs;
+use super::next_command::Compared;
 use super::verdict_reason::{contradiction, why_equal};
 use super::{Exit, Failure, announce, read, read_with_opaque};
 
@@ -62,13 +63,37 @@ pub struct HloDiffArguments {
     /// Print the changes as JSON
     #[arg(long)]
     pub(super) json: bool,
+    /// Print annotations for GitHub Actions, too
+    #[arg(long, conflicts_with = "json")]
+    github: bool,
     #[command(flatten)]
     pub(super) limit: Limit,
+}
+
+impl HloDiffArguments {
+    fn compared(&self) -> Compared<'_> {
+        let HloDiffArguments { before, after, inputs, accept, .. } = self;
+        Compared { before, after, inputs: inputs.as_deref(), accept: accept.as_deref() }
+    }
 }
 
 /// Prints a line for each change of precision, and finds nothing if there is no change. Of two folders, for each pair
 /// of files.
 pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    if !arguments.github {
+        return compare(arguments, out);
+    }
+    let mut printed = Vec::new();
+    let exit = compare(arguments, &mut printed);
+    out.write_all(&printed)?;
+    if matches!(exit, Ok(Exit::Found)) {
+        arguments.compared().annotate(&String::from_utf8_lossy(&printed), out)?;
+    }
+    exit
+}
+
+/// Compares, and names the next command where something was found.
+fn compare(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let HloDiffArguments { before, after, accept, bless, .. } = arguments;
     if let Some(path) = accept {
         check_target(path, [before, after].into_iter().chain(&arguments.inputs).cloned())?;
@@ -86,7 +111,12 @@ pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Fa
             })?
         }
     };
-    let Some(accepted) = accepted else { return Ok(exit) };
+    let Some(accepted) = accepted else {
+        if exit == Exit::Found && !arguments.json {
+            arguments.compared().tell(out)?;
+        }
+        return Ok(exit);
+    };
     if *bless && open > 0 {
         let path = accepted.path().display();
         return Err(Failure::Message(format!("not judged: {open} pairs or files; nothing was accepted into {path}")));
@@ -99,7 +129,11 @@ pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Fa
     for (pair, lines) in &left {
         writeln!(out, "gone: {pair}, which was not compared; accepted of it: {lines}")?;
     }
-    Ok(if left.is_empty() { exit } else { Exit::Found })
+    let exit = if left.is_empty() { exit } else { Exit::Found };
+    if exit == Exit::Found {
+        arguments.compared().tell(out)?;
+    }
+    Ok(exit)
 }
 
 /// One pair of two folders, on the machine and the inputs that its place there says.

@@ -3,6 +3,7 @@
 mod accepted;
 mod diff;
 mod eval;
+mod next_command;
 mod show;
 mod verdict_reason;
 mod why;

@@ -2,8 +2,8 @@
 //!
 //! Expressions (`diff/expression`) know a value as a whole; where compilers cut, join, unroll or roll, no value of the one program
 //! is one of the other. Here each element is followed by itself, through loops trip by trip: its *print* tells what it is
-//! over the real numbers, and with it is kept by which operation, of which operands rounded how, it was *made* (DESIGN, "What
-//! differs between two files").
+//! over the real numbers, and with it is kept by which operation, of which operands rounded how, it was *made* (docs/design/diff.md,
+//! "Matching").
 
 mod algebra;
 mod claim;

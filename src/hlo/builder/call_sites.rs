@@ -151,7 +151,7 @@ impl Emitter<'_, '_> {
             op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
             over,
             fusion: exchange.or(self.scope.fusion).or_else(|| self.begun_fusion()),
-            tiling: window_config::tiling(&self.attributes()).map(Arc::new).or_else(|| self.scope.tiling.clone()),
+            tiling: window_config::tiling(&self.attributes())?.map(Arc::new).or_else(|| self.scope.tiling.clone()),
             small_call: self.scope.small_call || self.attributes().is_small_call(),
             settings: self.settings.as_deref().map(<[Setting]>::to_vec).unwrap_or_default(),
             depth: self.scope.depth + 1,

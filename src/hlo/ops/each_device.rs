@@ -1,5 +1,5 @@
-//! An operation that is lowered once for each device: what differs between devices stands once for each (DESIGN, "Programs
-//! for several devices").
+//! An operation that is lowered once for each device: what differs between devices stands once for each (docs/design/hlo.md,
+//! "Programs for several devices").
 
 use crate::hlo::builder::{Emitter, Value};
 use crate::hlo::error::LowerError;

@@ -22,6 +22,7 @@ mod prob_max;
 mod psum;
 mod router;
 mod sampler;
+mod scaled_dot;
 mod softmax;
 mod sort;
 mod spec;
@@ -116,6 +117,7 @@ pub static PROGRAMS: &[&dyn BuiltIn] = &[
     &psum::Psum,
     &router::Router,
     &sampler::Sampler,
+    &scaled_dot::ScaledDot,
     &softmax::Softmax,
     &sort::Sort,
     &token_two_ways::TokenTwoWays,
@@ -139,3 +141,6 @@ fn sized(sizes: &[(&'static str, usize)]) -> Result<(), BuildError> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 //! open.
 //!
 //! Both programs are followed with a symbol for each element ([`crate::machine::Symbol`]): results of one symbol are the same
-//! bits for all arguments. Where symbols differ, inputs are tried until bits do. DESIGN says why what is proven is proven.
+//! bits for all arguments. Where symbols differ, inputs are tried until bits do. docs/proofs/same.md says why what is proven is proven.
 
 mod alignment;
 mod boundary;
@@ -14,6 +14,8 @@ mod witness;
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
+
+use ulpgate_hlo::{Import, Origin};
 
 use crate::deadline::{self, OutOfTime};
 use crate::ir::Program;
@@ -49,6 +51,18 @@ pub struct Source {
 impl<'a> From<&'a Program> for Comparand<'a> {
     fn from(program: &'a Program) -> Comparand<'a> {
         Comparand { program, argument_names: &[], sources: Vec::new() }
+    }
+}
+
+/// A file's program, with the names that its values have there.
+impl<'a> From<&'a Import> for Comparand<'a> {
+    fn from(import: &'a Import) -> Comparand<'a> {
+        let source = |origin: &Origin| Source { name: origin.name.clone(), op_name: origin.op_name.clone() };
+        Comparand {
+            program: &import.program,
+            argument_names: &import.argument_names,
+            sources: import.origins.iter().map(source).collect(),
+        }
     }
 }
 

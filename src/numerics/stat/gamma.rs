@@ -17,7 +17,7 @@ pub fn gamma(n: u64, u: f64) -> Option<f64> {
 /// than that share of the sum of their magnitudes, in any order and for any n. One operand of each addition may be no number of
 /// the format, such as a product, and is then one of the n + 1.
 ///
-/// Source: S. M. Rump, Error estimation of floating-point summation and dot product, BIT 52(1), 2012; DESIGN has the proof.
+/// Source: S. M. Rump, Error estimation of floating-point summation and dot product, BIT 52(1), 2012; docs/proofs/bounds.md has the proof.
 pub fn sum_share(n: u64, u: f64) -> f64 {
     (n as f64).next_up() * u * (1.0 + 2.0 * f64::EPSILON)
 }

@@ -163,8 +163,12 @@ fn of_one(e: &mut Emitter, unary: Unary, operands: &[Value]) -> Result<Value> {
         _ if unary == Unary::Negate => return by_parts(e, operands),
         _ => return Err(unsupported(e)),
     };
-    Ok(Value::Complex(match unary {
-        Unary::Abs => return Ok(Value::Array(function::abs(e, z)?)),
+    let parts = match unary {
+        Unary::Abs => {
+            let size = function::abs(e, z)?;
+            mark_whole(e, &[size]);
+            return Ok(Value::Array(size));
+        }
         Unary::Negate => return by_parts(e, operands),
         Unary::Cosine => trigonometric::cosine(e, z)?,
         Unary::Exponential => function::exponential(e, z)?,
@@ -188,7 +192,16 @@ fn of_one(e: &mut Emitter, unary: Unary, operands: &[Value]) -> Result<Value> {
         | Unary::PopulationCount
         | Unary::RoundNearestAfz
         | Unary::RoundNearestEven => return Err(unsupported(e)),
-    }))
+    };
+    mark_whole(e, &parts);
+    Ok(Value::Complex(parts))
+}
+
+/// Marks the parts of what a quotient or a function gives, which compilers rewrite as wholes.
+fn mark_whole(e: &mut Emitter, parts: &[ValueId]) {
+    for part in parts {
+        e.body.instructions[*part].of_complex_function = true;
+    }
 }
 
 /// A function of two complex numbers.
@@ -196,8 +209,14 @@ fn of_two(e: &mut Emitter, binary: Binary, operands: &[Value]) -> Result<Value> 
     match (binary, operands) {
         (Binary::Add | Binary::Subtract, _) => by_parts(e, operands),
         (Binary::Multiply, [Value::Complex(x), Value::Complex(y)]) => product(e, *x, *y),
-        (Binary::Divide, [Value::Complex(x), Value::Complex(y)]) => Ok(Value::Complex(function::divide(e, *x, *y)?)),
-        (Binary::Power, [Value::Complex(x), Value::Complex(y)]) => Ok(Value::Complex(exponential::power(e, *x, *y)?)),
+        (Binary::Divide | Binary::Power, [Value::Complex(x), Value::Complex(y)]) => {
+            let parts = match binary {
+                Binary::Divide => function::divide(e, *x, *y)?,
+                _ => exponential::power(e, *x, *y)?,
+            };
+            mark_whole(e, &parts);
+            Ok(Value::Complex(parts))
+        }
         (Binary::Maximum, [Value::Complex(x), Value::Complex(y)]) => first_in_order(e, Compare::Gt, *x, *y),
         (Binary::Minimum, [Value::Complex(x), Value::Complex(y)]) => first_in_order(e, Compare::Lt, *x, *y),
         _ => Err(unsupported(e)),
