@@ -113,7 +113,9 @@ fn opaque_calls_that_differ_are_named() {
     assert_eq!(differs(KERNEL, &kernel_with("abc", "abd")), [["k (kernel)"], ["k (kernel)"]]);
     let normal =
         kernel_with("r2 = f32[8,16] rng(low, high), distribution=rng_uniform", "r2 = f32[8,16] rng(low, high)");
-    assert_eq!(differs(KERNEL, &normal), [["r2 (rng)"], ["r2 (rng)"]]);
+    let told = found(KERNEL, &normal);
+    assert_eq!(told.not_understood.apart, [["r2 (rng)"], ["r2 (rng)"]]);
+    assert_eq!(lines(&told), ["attribute-changed r2: distribution=rng_uniform -> no distribution"]);
     // Regions count by what they say, not by what they are called.
     let region = |name: &str, opcode: &str| {
         let region = format!("{name} {{\n  a = f32[] parameter(0)\n  ROOT b = f32[] {opcode}(a)\n}}\n\nENTRY");
