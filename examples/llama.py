@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
-"""Dumps prefill and greedy decoding of any decoder of Llama's shape, and writes a suite that judges them.
+"""Dumps prefill and greedy decoding of a decoder as Hugging Face has them, and writes a suite that judges them.
 
     python -m venv venv && venv/bin/pip install "jax[tpu]" safetensors numpy
-    venv/bin/python examples/llama.py MODEL TOKENS.json --out OUT
+    venv/bin/python examples/llama.py MODEL TOKENS.json --out OUT --topology v5e --topology tpu7x
     cd OUT && ulpgate run               # --slow: greedy decoding as well
 
 MODEL is a folder as Hugging Face has them: config.json, and *.safetensors with tensors such as
 model.layers.0.self_attn.q_proj.weight. TOKENS.json is a list of token ids, which the model's own tokenizer makes of a text.
-RMSNorm, rope (plain, or scaled as in Llama 3.1), grouped queries, SwiGLU, a head of its own or the embedding: models of type
-llama or mistral. Whatever else config.json (examples/llama_config.py) or the tensors ask for is refused by name. Written to OUT, in the form of tests/data/language_model:
+The types of models are those of FAMILIES in examples/llama_config.py: llama, mistral, qwen2, qwen3, gemma2, gemma3_text, granite,
+smollm3, mixtral, qwen3_moe. Whatever else config.json or the tensors ask for is refused by name. Written to OUT, in the form of
+tests/data/language_model:
 
-    decoder.safetensors     the weights in the form of scripts/decoder.py: layers stacked
+    decoder.safetensors     the weights in the form of examples/decoders.py: layers stacked
     tokens.safetensors      held_out: the tokens s32[N,1] in whole windows; prompts: the beginnings of the windows
     {prefill,generate}{,_f32}.before.hlo, cpu/, tpu/GENERATION/      as scripts/dump_hlo.py writes them
-    cpu/prefill.excess_{on,off}.tokens.safetensors     what XLA:CPU itself finds in the first window
-    suites/llama.toml       examples/llama.toml for what was dumped: for TPUs only where libtpu is installed
+    cpu/prefill.excess_{on,off}.tokens.safetensors     the tokens (and experts) that XLA:CPU itself finds in the first window
+    suites/llama.toml       examples/llama.toml for what was dumped: for the chips of --topology, where libtpu is installed
+
+Of a mixture of experts the suite tells the positions whose experts are not those of the truth, beside the tokens.
 """
 
 import argparse
@@ -24,6 +27,7 @@ import pathlib
 import re
 import sys
 import time
+import types
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "scripts"))
@@ -32,21 +36,16 @@ sys.path.insert(0, str(HERE.parent / "scripts"))
 import dump_hlo
 
 import decoder
+import decoders
 import jax
 import llama_config
 import numpy as np
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-TOPOLOGIES = "v5e:2x2", "v6e:2x2", "tpu7x:2x2x1"
-# Hugging Face's names of what scripts/decoder.py calls otherwise. Matrices are stored as [out, in].
-WHOLE = {"embedding": "model.embed_tokens.weight", "norm": "model.norm.weight"}
+# The chips for which the suite has matrices.
+CHIPS = "v5e", "v6e", "tpu7x"
 OWN_HEAD = "lm_head.weight"
-OF_LAYER = {
-    "attention_norm": "input_layernorm", "query": "self_attn.q_proj", "key": "self_attn.k_proj", "value": "self_attn.v_proj",
-    "output": "self_attn.o_proj", "mlp_norm": "post_attention_layernorm", "gate": "mlp.gate_proj", "up": "mlp.up_proj",
-    "down": "mlp.down_proj",
-}
 # Of older files only: buffers that follow from config.json.
 DERIVED = ".rotary_emb.inv_freq"
 
@@ -55,48 +54,48 @@ def refuse(why):
     sys.exit(f"llama: {why}")
 
 
-def config_of(folder, length, new_tokens):
-    """What config.json says, and the same as decoder.Config."""
-    read = llama_config.read(folder, length)
-    return read, decoder.Config(
-        head_size=read.head_size,
-        theta=read.theta,
-        epsilon=read.epsilon,
-        new_tokens=new_tokens,
-        rope_scaling=read.rope_scaling,
-    )
-
-
 def weights_of(folder, given):
-    """The weights by decoder.py's names."""
+    """The weights by decoders.py's names."""
     files = [safe_open(path, "numpy") for path in sorted(folder.glob("*.safetensors"))]
     if not files:
         refuse(f"{folder} has no *.safetensors")
     where = {name: file for file in files for name in file.keys() if not name.endswith(DERIVED)}
 
-    def take(name):
+    def take(stored, *at):
+        name = stored.name.format(*at)
         if name not in where:
             refuse(f"{folder} has no tensor {name}")
         tensor = where.pop(name).get_tensor(name)
-        llama_config.check_shape(given, name, tensor.shape)
+        llama_config.check_shape(name, stored.shape, tensor.shape)
         return tensor
 
     def laid_out(array):
         return array.swapaxes(-1, -2) if array.ndim > 1 else array
 
-    weights = {name: take(stored) for name, stored in WHOLE.items()}
-    for name, stored in OF_LAYER.items():
-        layers = (take(f"model.layers.{at}.{stored}.weight") for at in range(given.layers))
-        weights[name] = np.stack([laid_out(layer) for layer in layers])
+    def stacked(stored):
+        if "{1}" not in stored.name:
+            return np.stack([laid_out(take(stored, at)) for at in range(given.layers)])
+        experts = range(given.experts)
+        return np.stack([np.stack([laid_out(take(stored, at, expert)) for expert in experts]) for at in range(given.layers)])
+
+    weights = {}
+    for name, stored in llama_config.stored(given).items():
+        whole = take(stored) if "{0}" not in stored.name else stacked(stored)
+        weights[name] = laid_out(whole) if name == decoder.HEAD else whole
     if given.tied:
         where.pop(OWN_HEAD, None)
-    else:
-        weights[decoder.HEAD] = laid_out(take(OWN_HEAD))
     if where:
-        refuse(f"tensors that decoder.py has no place for: {', '.join(sorted(where)[:5])}{', ...' if len(where) > 5 else ''}")
+        refuse(f"tensors that decoders.py has no place for: {', '.join(sorted(where)[:5])}{', ...' if len(where) > 5 else ''}")
     if len({weight.dtype for weight in weights.values()}) > 1:
         refuse("the tensors are not all of one type: " + ", ".join(sorted({str(w.dtype) for w in weights.values()})))
     return {name: np.ascontiguousarray(weight) for name, weight in weights.items()}
+
+
+def in_type_of(weights, given):
+    """The config with the embedding's scale as Gemma has it: rounded to the type of the weights."""
+    if not given.gain_from_one:
+        return given
+    return given._replace(embedding_scale=float(np.asarray(given.embedding_scale, weights["norm"].dtype)))
 
 
 def tokens_of(path, vocabulary, length, prompt):
@@ -108,13 +107,48 @@ def tokens_of(path, vocabulary, length, prompt):
     return windows, windows[:, :prompt]
 
 
-def suite(out, rows):
-    """examples/llama.toml without the matrices whose files are not there, over `rows` positions."""
+# The experts of a position, layer by layer: a row that differs from the truth's is a routing flip.
+EXPERTS = '''
+[[matrix.check]]
+kind = "divergence"
+output = "experts"
+expect = "report"
+because = "a router's logits that nearly tie choose other experts once rounded"
+
+'''
+
+
+def suite(out, rows, results):
+    """examples/llama.toml without the matrices whose files are not there, over `rows` positions, for a prefill of these results."""
     folder = out / "suites"
     folder.mkdir(exist_ok=True)
-    first, *matrices = (HERE / "llama.toml").read_text().replace("rows = [64]", f"rows = [{rows}]").split("[[matrix]]\n")
+    text = (HERE / "llama.toml").read_text().replace("rows = [64]", f"rows = [{rows}]")
+    first, *matrices = text.split("[[matrix]]\n")
     there = [matrix for matrix in matrices if all((folder / name).exists() for name in re.findall(r'"([^"]*\.hlo)"', matrix))]
+    if "experts" in results:
+        named = ", ".join(f'"{name}"' for name in results)
+        for at, matrix in enumerate(there):
+            if 'scores = "logits"' in matrix:
+                # A comment at the end of a matrix is about the next one.
+                own, *comment = matrix.partition("\n#")
+                there[at] = re.sub("^results = .*$", f"results = [{named}]", own.rstrip() + "\n", flags=re.M) + EXPERTS + "".join(comment).lstrip("\n")
     (folder / "llama.toml").write_text("[[matrix]]\n".join([first, *there]))
+
+
+def topologies_of(asked):
+    """The topologies to compile for, one a chip; those of all chips that the suite knows where none is asked for."""
+    if not importlib.util.find_spec("libtpu"):
+        if asked:
+            refuse(f"--topology {asked[0]} needs libtpu: pip install libtpu")
+        return []
+    topologies = asked or [dump_hlo.topology_of(chip) for chip in CHIPS]
+    chips = [topology.split(":")[0] for topology in topologies]
+    for chip in chips:
+        if chip not in CHIPS:
+            refuse(f"--topology {chip}: the suite has matrices for {', '.join(CHIPS)}")
+        if chips.count(chip) > 1:
+            refuse(f"--topology has {chip} twice, and dumps of both would lie in tpu/{chip}")
+    return topologies
 
 
 def main():
@@ -125,10 +159,14 @@ def main():
     parser.add_argument("--length", type=int, default=64, help="positions of a window (64)")
     parser.add_argument("--prompt", type=int, default=16, help="tokens of a window that greedy decoding begins with (16)")
     parser.add_argument("--new", type=int, default=32, help="tokens that greedy decoding adds (32)")
+    parser.add_argument("--topology", action="append", default=[], type=dump_hlo.topology_of,
+                        help=f"a TPU generation, as v5e, or a topology, as v5e:2x2; may be repeated ({', '.join(CHIPS)})")  # fmt: skip
     options = parser.parse_args()
 
-    given, config = config_of(options.model, max(options.length, options.prompt + options.new), options.new)
+    topologies = topologies_of(options.topology)
+    given = llama_config.read(options.model, max(options.length, options.prompt + options.new))
     weights = weights_of(options.model, given)
+    config = in_type_of(weights, given._replace(new_tokens=options.new))
     windows, prompts = tokens_of(options.tokens, len(weights["embedding"]), options.length, options.prompt)
     out = options.out
     (out / "cpu").mkdir(parents=True, exist_ok=True)
@@ -137,8 +175,8 @@ def main():
     print(f"{sum(w.size for w in weights.values())} weights of {weights['norm'].dtype}, {windows.size} positions", flush=True)
 
     jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
-    topologies = TOPOLOGIES if importlib.util.find_spec("libtpu") else ()
-    for name, (function, first) in decoder.ENTRIES.items():
+    results = ["logits", "token", "p", *(["experts"] if given.experts else [])]
+    for name, (function, first) in decoders.ENTRIES.items():
         f = decoder.of_arrays(function, first, config, tuple(weights))
         start = windows[0][:, None] if first == "tokens" else prompts[:1]
         arguments = [start, *weights.values()]
@@ -147,18 +185,21 @@ def main():
         (out / f"{name}.before.hlo").write_text(lowered.as_text(dialect="hlo"))
         if name.endswith("_f32"):
             continue
-        compiled = dump_hlo.write(out / "cpu", name, lowered)
+        shapes = [(of, dump_hlo.Shape(a.shape, a.dtype)) for of, a in zip((first, *weights), arguments)]
+        made = dump_hlo.manifest(types.SimpleNamespace(inputs=out / "tokens.safetensors"), f"llama.py:{given.model}.{name}", shapes)
+        compiled = dump_hlo.write(out / "cpu", name, lowered, made)
         placed = [jax.device_put(argument) for argument in arguments]
         for setting, executable in compiled.items():
-            results = jax.block_until_ready(executable(*placed))
+            found = jax.block_until_ready(executable(*placed))
             started = time.time()
-            results = jax.block_until_ready(executable(*placed))
+            found = jax.block_until_ready(executable(*placed))
             print(f"XLA:CPU, {name}, {setting}: {time.time() - started:.3f} s", flush=True)
             if name == "prefill":
-                save_file({"token": np.asarray(results[1])}, out / "cpu" / f"{name}.{setting}.tokens.safetensors")
+                kept = {of: np.asarray(result) for of, result in zip(results, found) if of in ("token", "experts")}
+                save_file(kept, out / "cpu" / f"{name}.{setting}.tokens.safetensors")
         for topology in topologies:
-            dump_hlo.for_topology(f, name, out / "tpu" / topology.split(":")[0], topology, abstract)
-    suite(out, windows.size)
+            dump_hlo.for_topology(f, name, out / "tpu" / topology.split(":")[0], topology, abstract, made)
+    suite(out, windows.size, results)
     print(f"cd {out} && ulpgate run")
 
 
