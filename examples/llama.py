@@ -123,16 +123,16 @@ def suite(out, rows, results):
     folder = out / "suites"
     folder.mkdir(exist_ok=True)
     text = (HERE / "llama.toml").read_text().replace("rows = [64]", f"rows = [{rows}]")
-    first, *matrices = text.split("[[matrix]]\n")
+    first = text[: text.index("\n#")] + "\n"
+    # A comment belongs to the matrix after it.
+    matrices = re.findall(r"(?:^#[^\n]*\n\n)?^\[\[matrix\]\]\n.*?(?=^#|^\[\[matrix\]\]|\Z)", text, re.M | re.S)
     there = [matrix for matrix in matrices if all((folder / name).exists() for name in re.findall(r'"([^"]*\.hlo)"', matrix))]
     if "experts" in results:
         named = ", ".join(f'"{name}"' for name in results)
         for at, matrix in enumerate(there):
             if 'scores = "logits"' in matrix:
-                # A comment at the end of a matrix is about the next one.
-                own, *comment = matrix.partition("\n#")
-                there[at] = re.sub("^results = .*$", f"results = [{named}]", own.rstrip() + "\n", flags=re.M) + EXPERTS + "".join(comment).lstrip("\n")
-    (folder / "llama.toml").write_text("[[matrix]]\n".join([first, *there]))
+                there[at] = re.sub("^results = .*$", f"results = [{named}]", matrix.rstrip() + "\n", flags=re.M) + EXPERTS
+    (folder / "llama.toml").write_text("".join([first, *there]).rstrip() + "\n")
 
 
 def topologies_of(asked):
@@ -151,42 +151,40 @@ def topologies_of(asked):
     return topologies
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=pathlib.Path, help="folder with config.json and *.safetensors")
+def options_of(parser, arguments):
+    """The options that examples/own_model.py has too."""
     parser.add_argument("tokens", type=pathlib.Path, help="a JSON list of token ids")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="folder to write to")
     parser.add_argument("--length", type=int, default=64, help="positions of a window (64)")
-    parser.add_argument("--prompt", type=int, default=16, help="tokens of a window that greedy decoding begins with (16)")
-    parser.add_argument("--new", type=int, default=32, help="tokens that greedy decoding adds (32)")
     parser.add_argument("--topology", action="append", default=[], type=dump_hlo.topology_of,
                         help=f"a TPU generation, as v5e, or a topology, as v5e:2x2; may be repeated ({', '.join(CHIPS)})")  # fmt: skip
-    options = parser.parse_args()
+    return parser.parse_args(arguments)
 
-    topologies = topologies_of(options.topology)
-    given = llama_config.read(options.model, max(options.length, options.prompt + options.new))
-    weights = weights_of(options.model, given)
-    config = in_type_of(weights, given._replace(new_tokens=options.new))
-    windows, prompts = tokens_of(options.tokens, len(weights["embedding"]), options.length, options.prompt)
-    out = options.out
+
+def write_tensors(out, weights, windows, prompts):
+    """The weights, the windows and their beginnings, as the suite binds them."""
     (out / "cpu").mkdir(parents=True, exist_ok=True)
     save_file(weights, out / "decoder.safetensors")
     save_file({"held_out": windows.reshape(-1, 1), "prompts": np.ascontiguousarray(prompts)}, out / "tokens.safetensors")
-    print(f"{sum(w.size for w in weights.values())} weights of {weights['norm'].dtype}, {windows.size} positions", flush=True)
+    types_there = ", ".join(sorted({str(weight.dtype) for weight in weights.values()}))
+    print(f"{sum(w.size for w in weights.values())} weights of {types_there}, {windows.size} positions", flush=True)
 
+
+def dump(out, model, functions, weights, starts, results, topologies):
+    """Writes each function of arrays, (function, name of its first argument), as dump_hlo.py does; of those in f32 only the
+    program before compilation. `starts` has an array for each first argument."""
     jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
-    results = ["logits", "token", "p", *(["experts"] if given.experts else [])]
-    for name, (function, first) in decoders.ENTRIES.items():
-        f = decoder.of_arrays(function, first, config, tuple(weights))
-        start = windows[0][:, None] if first == "tokens" else prompts[:1]
-        arguments = [start, *weights.values()]
+    # Nothing is drawn: the inputs are a text's.
+    held = types.SimpleNamespace(inputs=out / "tokens.safetensors", draw=None, seed=None, scale=None)
+    for name, (f, first) in functions.items():
+        arguments = [starts[first], *weights.values()]
         abstract = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arguments]
         lowered = jax.jit(f, keep_unused=True).lower(*abstract)
         (out / f"{name}.before.hlo").write_text(lowered.as_text(dialect="hlo"))
         if name.endswith("_f32"):
             continue
         shapes = [(of, dump_hlo.Shape(a.shape, a.dtype)) for of, a in zip((first, *weights), arguments)]
-        made = dump_hlo.manifest(types.SimpleNamespace(inputs=out / "tokens.safetensors"), f"llama.py:{given.model}.{name}", shapes)
+        made = dump_hlo.manifest(held, f"{model}.{name}", shapes)
         compiled = dump_hlo.write(out / "cpu", name, lowered, made)
         placed = [jax.device_put(argument) for argument in arguments]
         for setting, executable in compiled.items():
@@ -199,8 +197,29 @@ def main():
                 save_file(kept, out / "cpu" / f"{name}.{setting}.tokens.safetensors")
         for topology in topologies:
             dump_hlo.for_topology(f, name, out / "tpu" / topology.split(":")[0], topology, abstract, made)
-    suite(out, windows.size, results)
-    print(f"cd {out} && ulpgate run")
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=pathlib.Path, help="folder with config.json and *.safetensors")
+    parser.add_argument("--prompt", type=int, default=16, help="tokens of a window that greedy decoding begins with (16)")
+    parser.add_argument("--new", type=int, default=32, help="tokens that greedy decoding adds (32)")
+    options = options_of(parser, arguments)
+
+    topologies = topologies_of(options.topology)
+    given = llama_config.read(options.model, max(options.length, options.prompt + options.new))
+    weights = weights_of(options.model, given)
+    config = in_type_of(weights, given._replace(new_tokens=options.new))
+    windows, prompts = tokens_of(options.tokens, len(weights["embedding"]), options.length, options.prompt)
+    write_tensors(options.out, weights, windows, prompts)
+    functions = {
+        name: (decoder.of_arrays(function, first, config, tuple(weights)), first) for name, (function, first) in decoders.ENTRIES.items()
+    }
+    starts = {"tokens": windows[0][:, None], "prompts": prompts[:1]}
+    results = ["logits", "token", "p", *(["experts"] if given.experts else [])]
+    dump(options.out, f"llama.py:{given.model}", functions, weights, starts, results, topologies)
+    suite(options.out, windows.size, results)
+    print(f"cd {options.out} && ulpgate run")
 
 
 if __name__ == "__main__":

@@ -181,3 +181,93 @@ def test_the_formulas_are_those_of_transformers(name: str, tmp_path: pathlib.Pat
     exact, _ = llama_reference.decoder(given, tensors, TOKENS)
     # Its ropes and softmaxes are of f32.
     assert np.abs(theirs - exact).max() < 2e-5 * np.abs(exact).max()
+
+
+@pytest.fixture
+def without_tpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compilation for the CPU alone, whatever is installed."""
+    import llama
+
+    monkeypatch.setattr(llama, "topologies_of", lambda asked: [])
+
+
+def text_of(folder: pathlib.Path) -> pathlib.Path:
+    (folder / "tokens.json").write_text(json.dumps(TOKENS * 2), encoding="utf-8")
+    return folder / "tokens.json"
+
+
+@pytest.mark.usefixtures("without_tpus")
+@pytest.mark.parametrize("name", ["mixtral", "gemma3"])
+def test_a_folder_becomes_programs_and_a_suite(name: str, tmp_path: pathlib.Path) -> None:
+    import llama
+
+    given, config, tensors = model(tmp_path, name)
+    loaded(tmp_path, config, tensors)
+    out = tmp_path / "out"
+    llama.main([str(tmp_path), str(text_of(tmp_path)), "--out", str(out), "--length", "12", "--prompt", "4", "--new", "3"])
+    suite = (out / "suites" / "llama.toml").read_text()
+    assert "tpu/" not in suite and suite.count("rows = [24]") == 3 and suite.count("[[matrix]]\n") == 4
+    assert suite.count('"p", "experts"]') == suite.count('output = "experts"') == (3 if name == "mixtral" else 0)
+    # A comment stays before the matrices that it is about.
+    assert suite.index("The same weights") < suite.index("prefill_f32.before.hlo") < suite.index("Greedy decoding through")
+    found = safetensors_numpy.load_file(out / "cpu" / "prefill.excess_off.tokens.safetensors")
+    exact, routed = llama_reference.decoder(given, tensors, TOKENS)
+    assert found["token"].tolist() == exact.argmax(-1).tolist()
+    if config.experts:
+        assert found["experts"].tolist() == routed
+    made = json.loads((out / "cpu" / "prefill.made.json").read_text())
+    assert (made["function"], made["shapes"][0], made["inputs"]) == (f"llama.py:{config.model}.prefill", "tokens=s32[12,1]", "tokens.safetensors")
+
+
+def test_topologies_are_of_chips_that_the_suite_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    import llama
+
+    monkeypatch.setattr(llama.importlib.util, "find_spec", lambda name: name)
+    assert [topology.split(":")[0] for topology in llama.topologies_of([])] == ["v5e", "v6e", "tpu7x"]
+    assert llama.topologies_of(["v6e:2x4", "v5e:2x2"]) == ["v6e:2x4", "v5e:2x2"]
+    for asked, says in ((["v4:2x2x1"], "--topology v4: the suite has"), (["v5e:2x2", "v5e:2x4"], "has v5e twice")):
+        with pytest.raises(SystemExit, match=says):
+            llama.topologies_of(asked)
+    monkeypatch.setattr(llama.importlib.util, "find_spec", lambda name: None)
+    assert llama.topologies_of([]) == []
+    with pytest.raises(SystemExit, match="needs libtpu"):
+        llama.topologies_of(["v5e:2x2"])
+
+
+OWN = """
+import jax.numpy as jnp
+
+def logits(tokens, weights):
+    x = weights["embed.weight"][tokens]
+    return jnp.tanh(x @ weights["0.up"]) @ weights["embed.weight"].T
+
+def last(tokens, weights):
+    return logits(tokens, weights)[-1]
+"""
+
+
+@pytest.mark.usefixtures("without_tpus")
+def test_a_function_of_ones_own_and_a_folder_become_programs_and_a_suite(tmp_path: pathlib.Path) -> None:
+    import own_model
+
+    random, out = np.random.default_rng(5), tmp_path / "out"
+    embed, up = (random.standard_normal(dims).astype(np.float32) for dims in ((61, 8), (8, 8)))
+    safetensors_numpy.save_file({"embed.weight": embed, "0.up": up}, tmp_path / "model.safetensors")
+    (tmp_path / "mine.py").write_text(OWN, encoding="utf-8")
+    rest = [str(tmp_path), str(text_of(tmp_path)), "--out", str(out), "--length", "12"]
+    own_model.main([f"{tmp_path}/mine.py:logits", *rest])
+    stored = safetensors_numpy.load_file(out / "decoder.safetensors")
+    assert set(stored) == {"embed_weight", "_0_up"}
+    program = (out / "prefill.before.hlo").read_text()
+    # The suite binds a parameter to the tensor of its name.
+    for name in ("tokens", *stored):
+        assert f"{name}." in program and "parameter(" in program
+    found = safetensors_numpy.load_file(out / "cpu" / "prefill.excess_off.tokens.safetensors")["token"]
+    exact = np.tanh(embed[TOKENS].astype(np.float64) @ up) @ embed.T.astype(np.float64)
+    assert found.tolist() == exact.argmax(-1).tolist()
+    suite = (out / "suites" / "llama.toml").read_text()
+    assert suite.count("[[matrix]]\n") == 3 and "generate" not in suite
+    with pytest.raises(SystemExit, match=r"gives \(61,\) of 12 tokens, and not logits \[T,V\]"):
+        own_model.main([f"{tmp_path}/mine.py:last", *rest])
+    with pytest.raises(SystemExit, match="both be the argument a_b"):
+        own_model.arguments_of(["a.b", "a_b"])
