@@ -45,6 +45,8 @@ class Family(NamedTuple):
     defaults: dict[str, Any] = {}
     fixed: dict[str, Any] = {}
     harmless: frozenset[str] = frozenset()
+    # Second names that files of some releases have, and the first.
+    aliases: dict[str, str] = {}
 
 
 SILU = {"hidden_act": "silu"}
@@ -64,7 +66,7 @@ GEMMA_DEFAULTS = {
 GEMMA_FIXED = {
     "hidden_act": "gelu_pytorch_tanh", "hidden_activation": "gelu_pytorch_tanh", "use_bidirectional_attention": False,
 }  # fmt: skip
-# How a serving engine keeps the cache, and names of layer_types and sliding_window from before they had their own.
+# How a serving engine keeps the cache.
 GEMMA_HARMLESS = frozenset({"cache_implementation"})
 
 FAMILIES = {
@@ -77,13 +79,13 @@ FAMILIES = {
     "qwen2": Family("Qwen2ForCausalLM", QWEN_WINDOW, QWEN_DEFAULTS, SILU | {"use_mrope": False}),
     "qwen3": Family("Qwen3ForCausalLM", QWEN_WINDOW | {"attention_bias": bool}, QWEN_DEFAULTS | {"head_dim": 128}, SILU),
     "gemma2": Family(
-        "Gemma2ForCausalLM", GEMMA | {"sliding_window_size": int},
-        GEMMA_DEFAULTS | {"final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0}, GEMMA_FIXED, GEMMA_HARMLESS,
+        "Gemma2ForCausalLM", GEMMA, GEMMA_DEFAULTS | {"final_logit_softcapping": 30.0, "attn_logit_softcapping": 50.0},
+        GEMMA_FIXED, GEMMA_HARMLESS, {"sliding_window_size": "sliding_window"},
     ),
     "gemma3_text": Family(
-        "Gemma3ForCausalLM",
-        GEMMA | {"sliding_window_pattern": int, "_sliding_window_pattern": int, "rope_local_base_freq": float},
-        GEMMA_DEFAULTS, GEMMA_FIXED, GEMMA_HARMLESS,
+        "Gemma3ForCausalLM", GEMMA | {"sliding_window_pattern": int, "rope_local_base_freq": float},
+        GEMMA_DEFAULTS | {"sliding_window_pattern": 6}, GEMMA_FIXED, GEMMA_HARMLESS,
+        {"_sliding_window_pattern": "sliding_window_pattern"},
     ),
     "granite": Family(
         "GraniteForCausalLM",
@@ -113,7 +115,7 @@ FAMILIES = {
         {"num_key_value_heads": 4, "moe_intermediate_size": 768, "num_experts": 128, "num_experts_per_tok": 8},
         SILU | {"use_sliding_window": False, "decoder_sparse_step": 1, "mlp_only_layers": []},
         # No window without use_sliding_window.
-        ROUTER_OF_TRAINING | {"sliding_window", "max_window_layers"},
+        ROUTER_OF_TRAINING | {"sliding_window", "max_window_layers"}, {"num_local_experts": "num_experts"},
     ),
 }  # fmt: skip
 
@@ -387,14 +389,16 @@ def parsed(folder):
     return given
 
 
-def check_names_of_windows(given, kind):
-    """Gemma's older files name the same twice."""
-    for one, other in (("sliding_window", "sliding_window_size"), ("sliding_window_pattern", "_sliding_window_pattern")):
-        if None not in (given.get(one), given.get(other)) and given[one] != given[other]:
-            refuse(f"{one} is {shown(given[one])}, and {other} is {shown(given[other])}")
-    if kind == "gemma3_text":
-        return {"sliding_window_pattern": given.get("sliding_window_pattern") or given.get("_sliding_window_pattern") or 6}
-    return {"sliding_window": given["sliding_window_size"]} if given.get("sliding_window_size") and "sliding_window" not in given else {}
+def by_first_names(given, family):
+    """The keys with each second name's value under the first."""
+    given = dict(given)
+    for second, first in family.aliases.items():
+        value = given.pop(second, None)
+        if None not in (value, given.get(first)) and value != given[first]:
+            refuse(f"{first} is {shown(given[first])}, and {second} is {shown(value)}")
+        if value is not None:
+            given[first] = value
+    return given
 
 
 def read(folder, length):
@@ -402,11 +406,12 @@ def read(folder, length):
     known family."""
     given = parsed(folder)
     kind, family = family_of(given)
+    given = by_first_names(given, family)
     known, fixed = REQUIRED | OPTIONAL | family.optional, fixed_of(family)
     for name, value in given.items():
         if name not in known and name not in fixed and name not in HARMLESS and name not in family.harmless:
             refuse(f"{name!r} ({shown(value)}) is not known: whether it bears on the logits is to be read in the model's code first")
-    given = family.defaults | given | check_names_of_windows(given, kind)
+    given = family.defaults | given
     check_fixed(given, fixed)
     values = {name: checked(name, given.get(name), a_kind) for name, a_kind in known.items()}
     for name in REQUIRED:

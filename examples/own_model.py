@@ -92,8 +92,9 @@ def main(arguments=None):
     weights = weights_of(options.model)
     named = arguments_of(weights)
     by_argument = {argument: np.ascontiguousarray(weights[name]) for argument, name in named.items()}
-    vocabulary = jax.eval_shape(prefill_of(logits, named, False), jax.ShapeDtypeStruct((options.length, 1), np.int32), *by_argument.values())[0].shape[1]
-    windows, prompts = llama.tokens_of(options.tokens, vocabulary, options.length, 1)
+    of_window = jax.ShapeDtypeStruct((options.length, 1), np.int32)
+    rows, *_ = jax.eval_shape(prefill_of(logits, named, False), of_window, *by_argument.values())
+    windows, prompts = llama.tokens_of(options.tokens, rows.shape[1], options.length, 1)
     llama.write_tensors(options.out, by_argument, windows, prompts)
     functions = {"prefill": (prefill_of(logits, named, False), "tokens"), "prefill_f32": (prefill_of(logits, named, True), "tokens")}
     results = ["logits", "token", "p"]

@@ -126,6 +126,9 @@ def test_a_family_has_its_own_parts(read) -> None:  # type: ignore[no-untyped-de
     assert (mixtral.experts, mixtral.chosen_experts, mixtral.shares_sum_to_one, mixtral.intermediate) == (8, 2, True, 1536)
     assert (qwen3_moe.experts, qwen3_moe.chosen_experts, qwen3_moe.shares_sum_to_one, qwen3_moe.intermediate) == (128, 8, True, 768)
     assert not read(QWEN3_MOE | {"norm_topk_prob": None}).shares_sum_to_one
+    # As transformers 5.24.0 writes it.
+    second = {name: value for name, value in QWEN3_MOE.items() if name != "num_experts"} | {"num_local_experts": 64}
+    assert read(second).experts == 64
 
 
 def test_yarn_has_transformers_defaults(read) -> None:  # type: ignore[no-untyped-def]
@@ -167,6 +170,7 @@ def test_yarn_has_transformers_defaults(read) -> None:  # type: ignore[no-untype
         (GEMMA2 | {"attn_logit_softcapping": 0}, "attn_logit_softcapping is 0"),
         (GEMMA3 | {"use_bidirectional_attention": True}, "use_bidirectional_attention is true"),
         (GEMMA3 | {"rope_parameters": {"full_attention": {"rope_theta": 5.0}}}, "rope_theta is 1000000.0, and 5.0"),
+        (QWEN3_MOE | {"num_local_experts": 8}, "num_experts is 128, and num_local_experts is 8"),
         (MIXTRAL | {"num_experts_per_tok": 9}, "num_experts_per_tok is 9, and there are 8 experts"),
         (QWEN3_MOE | {"mlp_only_layers": [0]}, "mlp_only_layers is [0]"),
         (QWEN3_MOE | {"decoder_sparse_step": 2}, "decoder_sparse_step is 2"),
@@ -260,3 +264,18 @@ def test_a_family_has_its_own_tensors(read, llama_config) -> None:  # type: igno
     assert (gemma2["attention_end_norm"], gemma2["mlp_norm"]) == ("post_attention_layernorm.weight", "pre_feedforward_layernorm.weight")
     assert named(MIXTRAL)["up"] == "block_sparse_moe.experts.{1}.w3.weight"
     assert (named(QWEN3_MOE)["router"], named(QWEN3_MOE)["up"]) == ("mlp.gate.weight", "mlp.experts.{1}.up_proj.weight")
+
+
+def test_what_transformers_writes_is_read(tmp_path, llama_config) -> None:  # type: ignore[no-untyped-def]
+    """A config of each family with transformers' defaults, where it is installed."""
+    transformers = pytest.importorskip("transformers")
+    for kind, family in llama_config.FAMILIES.items():
+        written = transformers.AutoConfig.for_model(kind)
+        written.architectures = [family.architecture]
+        written.save_pretrained(tmp_path)
+        found = llama_config.read(tmp_path, 64)
+        assert (found.model, found.layers, found.heads) == (kind, written.num_hidden_layers, written.num_attention_heads)
+        of_layers = getattr(written, "layer_types", None)
+        if of_layers is not None:
+            windows = [found.kinds[at].window for at in found.kind_of_layer]
+            assert windows == [written.sliding_window if of == "sliding_attention" else None for of in of_layers]
