@@ -144,9 +144,11 @@ impl Command {
             Command::Judge(arguments) => arguments.json,
             Command::Probe(arguments) => arguments.json,
             Command::Tolerance(arguments) => arguments.json,
-            Command::Vectors(_) | Command::Init(_) | Command::Explain(_) | Command::Completions(_) | Command::Man(_) => {
-                false
-            }
+            Command::Vectors(_)
+            | Command::Init(_)
+            | Command::Explain(_)
+            | Command::Completions(_)
+            | Command::Man(_) => false,
         }
     }
 
