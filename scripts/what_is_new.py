@@ -36,8 +36,8 @@ stablehlo = load("stablehlo")
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The tables, the scripts that make them, and how many columns of a row name what the others say.
 TABLES = {
-    "src/numerics/machine/dot_units.csv": ("dot_units.py", 4),
-    "src/numerics/machine/vector/function_accuracy.csv": ("function_accuracy.py", 3),
+    "src/machine/dot_units.csv": ("dot_units.py", 4),
+    "src/machine/vector/function_accuracy.csv": ("function_accuracy.py", 3),
     "tests/data/collectives/plans.csv": ("collective_plans.py", 8),
 }
 INSTRUCTION = re.compile(r"^\s*(?:ROOT )?%?[\w.-]+ = (?:\((?:[^()]|\([^()]*\))*\)|\S+) ([\w-]+)\(", re.MULTILINE)

@@ -7,7 +7,8 @@ use crate::report::{SuiteLine, Total, suite_lines, total};
 
 use super::cases::badge;
 use super::{
-    Content, alarms, bounds, cases, differences, growth_charts, headlines, known_findings, program_flow, rates, recalls, words,
+    Content, alarms, bounds, cases, differences, growth_charts, headlines, known_findings, program_flow, rates,
+    recalls, words,
 };
 
 const STYLE: &str = include_str!("style.css");
@@ -110,7 +111,17 @@ fn verdict(content: &Content) -> Markup {
 const QUESTIONS: [(&str, &[&str]); 4] = [
     (
         "Do tokens change?",
-        &["dropped_token", "self_consistency", "nucleus", "divergence", "permitted", "ties", "recall", "margin", "ratio"],
+        &[
+            "dropped_token",
+            "self_consistency",
+            "nucleus",
+            "divergence",
+            "permitted",
+            "ties",
+            "recall",
+            "margin",
+            "ratio",
+        ],
     ),
     ("Are two programs, batches or chips the same?", &["same", "agreement"]),
     ("Are errors within their bounds?", &["bound", "criterion", "overflow"]),
@@ -130,7 +141,8 @@ fn question(suite: &SuiteRecord) -> usize {
 /// A table a question: its suites, each with its claim and its finding.
 fn suite_tables(suites: &[SuiteRecord], lines: &[SuiteLine]) -> Markup {
     let of = |place: usize| -> Vec<&SuiteLine> {
-        let asks = |line: &&SuiteLine| suites.iter().any(|suite| suite.name() == line.suite && question(suite) == place);
+        let asks =
+            |line: &&SuiteLine| suites.iter().any(|suite| suite.name() == line.suite && question(suite) == place);
         lines.iter().filter(asks).collect()
     };
     html! {

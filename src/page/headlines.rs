@@ -148,7 +148,13 @@ fn mode(subject: &str) -> String {
 /// A share as a percentage of two digits.
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
-    let digits = if percent >= 10.0 || percent == 0.0 { 0 } else if percent >= 1.0 { 1 } else { 2 };
+    let digits = if percent >= 10.0 || percent == 0.0 {
+        0
+    } else if percent >= 1.0 {
+        1
+    } else {
+        2
+    };
     format!("{percent:.digits$} %")
 }
 

@@ -107,7 +107,10 @@ fn the_action_takes_a_release_whose_checksum_is_right() {
         fs::create_dir_all(folder.path("bin")).unwrap();
         fs::create_dir_all(folder.path(&format!("release/ulpgate-{target}"))).unwrap();
         folder.write("bin/curl", "#!/bin/sh\nfor last; do :; done\ncp \"$RELEASE/$(basename \"$last\")\" .\n");
-        folder.write("bin/cargo", "#!/bin/sh\nmkdir -p \"$HOME/.ulpgate/bin\"\nprintf built > \"$HOME/.ulpgate/bin/ulpgate\"\n");
+        folder.write(
+            "bin/cargo",
+            "#!/bin/sh\nmkdir -p \"$HOME/.ulpgate/bin\"\nprintf built > \"$HOME/.ulpgate/bin/ulpgate\"\n",
+        );
         folder.write(&format!("release/ulpgate-{target}/ulpgate"), "released");
         let pack = format!(
             "chmod +x bin/*; cd release; tar -czf ulpgate-{target}.tar.gz ulpgate-{target}; shasum -a 256 *.tar.gz > SHA256SUMS"
