@@ -140,6 +140,7 @@ pub mod report;
 pub mod run;
 pub mod scales;
 pub mod suite;
+pub mod vectors;
 pub mod why;
 
 pub use ulpgate_hlo as hlo;

@@ -178,6 +178,7 @@ family! {
         Convolution = "convolution",
         Dot = "dot",
         RaggedDot = "ragged-dot",
+        ScaledDot = "scaled-dot",
     }
 }
 

@@ -5,10 +5,14 @@
 
 #![deny(missing_docs)]
 
+mod coded_sum;
 mod codegen;
 mod cpu_backend;
 mod cpu_row;
+mod function;
 mod library;
+mod side_by_side;
+mod sum_loop_order;
 
 use ulpgate_ir::{analysis, budget, deadline, ir, num, tensor};
 use ulpgate_machine as machine;

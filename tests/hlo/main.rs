@@ -20,6 +20,7 @@ mod pairs;
 mod precisions;
 mod proven;
 mod published_results;
+mod scaled_dots;
 mod scans;
 mod sha256;
 mod show;

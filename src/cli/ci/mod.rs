@@ -1,7 +1,7 @@
 //! Output for CI systems: JUnit XML, SARIF, and GitHub's annotations and step summary, all made of one list of
 //! verdicts.
 
-pub mod github;
+mod github;
 mod junit;
 mod sarif;
 

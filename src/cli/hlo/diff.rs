@@ -75,9 +75,6 @@ pub struct HloDiffArguments {
     /// Print the changes as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// Print annotations for GitHub Actions, too
-    #[arg(long, conflicts_with = "json")]
-    github: bool,
     #[command(flatten)]
     pub(super) limit: Limit,
     #[command(flatten)]
@@ -92,22 +89,8 @@ impl HloDiffArguments {
 }
 
 /// Prints a line for each change of precision, and finds nothing if there is no change. Of two folders, for each pair
-/// of files.
+/// of files. Names the next command where something was found.
 pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    if !arguments.github {
-        return compare(arguments, out);
-    }
-    let mut printed = Vec::new();
-    let exit = compare(arguments, &mut printed);
-    out.write_all(&printed)?;
-    if matches!(exit, Ok(Exit::Found)) {
-        arguments.compared().annotate(&String::from_utf8_lossy(&printed), out)?;
-    }
-    exit
-}
-
-/// Compares, and names the next command where something was found.
-fn compare(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let HloDiffArguments { before, after, accept, bless, .. } = arguments;
     if let Some(path) = accept {
         check_target(path, [before, after].into_iter().chain(&arguments.inputs).cloned())?;
@@ -137,7 +120,7 @@ fn compare(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Fa
             })
         }
     };
-    arguments.formats.write(|| found.groups(), out)?;
+    arguments.formats.write(&[], || found.groups(&arguments.compared().next()), out)?;
     let exit = exit?;
     let Some(accepted) = accepted else {
         if exit == Exit::Found && !arguments.json {

@@ -10,6 +10,9 @@ use super::super::ci::{Group, Problem, Test};
 use super::Failure;
 use crate::diff::{Change, Outcome};
 
+/// The rule of pairs that could not be judged.
+const NOT_JUDGED: &str = "not-judged";
+
 /// The pairs that were compared so far.
 #[derive(Default)]
 pub struct DiffProblems(Vec<Test>);
@@ -64,7 +67,7 @@ impl DiffProblems {
     pub fn add_unjudged(&mut self, name: &Path, failure: &Failure) {
         let Failure::Message(why) = failure;
         let problem = Problem {
-            rule: "not-judged".to_string(),
+            rule: NOT_JUDGED.to_string(),
             verdict: Verdict::Undecided.name().to_string(),
             value: String::new(),
             message: why.replace(['\n', '\r'], " "),
@@ -89,8 +92,13 @@ impl DiffProblems {
         self.add(name, problems);
     }
 
-    /// The group of all pairs.
-    pub fn groups(self) -> Vec<Group> {
+    /// The group of all pairs. The sentence that names the next command ends the evidence of each finding.
+    pub fn groups(mut self, next: &str) -> Vec<Group> {
+        for problem in self.0.iter_mut().flat_map(|test| &mut test.problems) {
+            if problem.rule != NOT_JUDGED {
+                problem.evidence.push(next.to_string());
+            }
+        }
         vec![Group { name: "hlo diff".to_string(), tests: self.0 }]
     }
 }

@@ -262,12 +262,16 @@ impl<'a> Emitter<'_, 'a> {
     }
 
     /// A value that this instruction gives, with its settings: what it only hands on, made before the instructions from `before`
-    /// on, is copied, so that the settings are those of this use alone. Of a token, and of a piece of memory, they are the module's.
+    /// on, is copied, so that the settings are those of this use alone. Of a token, of a piece of memory, and of an exchange with the
+    /// world outside, they are the module's.
     pub fn under_settings(&mut self, value: Value, before: usize) -> Result<Value> {
         let mut arrays = Vec::new();
         value.leaves(&mut arrays);
-        if value.has_bytes() || arrays.is_empty() {
+        let holds_none = value.has_bytes() || arrays.is_empty();
+        if holds_none || matches!(self.instruction.opcode, Opcode::Outside(_)) {
             self.lowering.of_no_array.extend(self.settings.iter().flat_map(|settings| settings.iter().cloned()));
+        }
+        if holds_none {
             return Ok(value);
         }
         self.each_array(&value, &mut |e, id| if id < before { e.add(Op::Copy, vec![id], None) } else { Ok(id) })

@@ -10,20 +10,23 @@ use crate::hlo::ast::{Attribute, Computation, Value};
 
 use super::error::{Fault, quote};
 use super::lex::{Input, accept, brackets, name, offset, peek, rest, space, string, symbol};
-use super::module::computation_in_place;
 use super::scope::is_call;
 use super::shape::{entry_layout, shape};
+
+/// A reader of a computation that stands in the place of its name, behind this attribute: gives the name under which it goes to the
+/// computations before.
+pub(super) type InPlace = fn(&mut Input, &str, &mut Vec<Computation>) -> Result<String, Fault>;
 
 /// `, name=value` as often as it stands, behind any space. Each name stands once, as in XLA's own parser.
 ///
 /// Instructions may hold a computation in the place of its name, which goes to `computations`.
 pub(super) fn attributes(
     input: &mut Input,
-    mut computations: Option<&mut Vec<Computation>>,
+    mut computations: Option<(&mut Vec<Computation>, InPlace)>,
 ) -> Result<Vec<Attribute>, Fault> {
     let (mut attributes, mut names) = (Vec::new(), HashSet::new());
     while accept(input, b',')? {
-        attributes.push(attribute(input, &mut names, computations.as_deref_mut())?);
+        attributes.push(attribute(input, &mut names, computations.as_mut().map(|(list, read)| (&mut **list, *read)))?);
     }
     Ok(attributes)
 }
@@ -31,7 +34,7 @@ pub(super) fn attributes(
 fn attribute<'a>(
     input: &mut Input<'a>,
     names: &mut HashSet<&'a str>,
-    computations: Option<&mut Vec<Computation>>,
+    computations: Option<(&mut Vec<Computation>, InPlace)>,
 ) -> Result<Attribute, Fault> {
     space(input)?;
     let start = offset(input);
@@ -44,8 +47,8 @@ fn attribute<'a>(
     space(input)?;
     let start = offset(input);
     let value = match computations {
-        Some(computations) if is_call(name) && peek(input) == b'{' && words(rest(input)).is_none() => {
-            Value::Word(computation_in_place(input, name, computations)?)
+        Some((computations, read)) if is_call(name) && peek(input) == b'{' && words(rest(input)).is_none() => {
+            Value::Word(read(input, name, computations)?)
         }
         _ => value(input, name)?,
     };

@@ -9,18 +9,20 @@ use winnow::token::take_while;
 use crate::hlo::ast::{Attribute, Computation, Instruction, Operand, Operands, Position, Shape, Value};
 use crate::hlo::opcode::{Movement, Opcode, Single, Tuples};
 
-use super::attribute::attributes;
+use super::attribute::{InPlace, attributes};
 use super::error::{Fault, quote};
 use super::lex::{Input, accept, level, name, number, offset, peek, rest, space, symbol};
 use super::literal::literal;
 use super::missing_shape::missing_shape;
 use super::shape::shape;
-use super::wrapped_start::{is_wrapped, unwrapped};
+use super::wrapped_start::{is_wrapped, long_form};
 
 /// The instructions of a computation that is being read, and the computations before it.
 pub(super) struct Body<'m> {
     pub computations: &'m mut Vec<Computation>,
     pub instructions: Vec<Instruction>,
+    /// The reader of a computation in the place of its name.
+    pub in_place: InPlace,
 }
 
 /// Reads an instruction behind any space, after those that stand inside its operands; gives the offset of its `ROOT`, where it has one.
@@ -74,8 +76,11 @@ impl<'a> Right<'a> {
             _ => Operands::Values(values(input, body, depth)?),
         };
         symbol(")", "\")\" after the operands").parse_next(input)?;
-        let attributes =
-            if self.has_attributes { attributes(input, Some(&mut *body.computations))? } else { Vec::new() };
+        let attributes = if self.has_attributes {
+            attributes(input, Some((&mut *body.computations, body.in_place)))?
+        } else {
+            Vec::new()
+        };
         let none = Shape::Tuple(Vec::new());
         let mut instruction =
             Instruction { name: self.name.to_string(), shape: none, opcode, operands, attributes, at: self.place };
@@ -87,7 +92,7 @@ impl<'a> Right<'a> {
         if is_wrapped(&instruction.opcode) {
             let shapes = operand_shapes(&instruction, body, input).unwrap_or_default();
             let shapes: Vec<Shape> = shapes.into_iter().cloned().collect();
-            instruction = unwrapped(instruction, &shapes, body.computations);
+            instruction = long_form(instruction, &shapes, body.computations);
         }
         input.state.define(self.name, self.at, body.instructions.len())?;
         body.instructions.push(instruction);

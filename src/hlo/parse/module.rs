@@ -144,7 +144,7 @@ fn instructions(
     at: usize,
     computations: &mut Vec<Computation>,
 ) -> Result<(Vec<Instruction>, usize), Fault> {
-    let (mut body, mut root) = (Body { computations, instructions: Vec::new() }, None);
+    let (mut body, mut root) = (Body { computations, instructions: Vec::new(), in_place: computation_in_place }, None);
     while !accept(input, b'}')? {
         if let Some(at) = instruction(input, &mut body)? {
             if root.is_some() {
@@ -161,7 +161,7 @@ fn instructions(
 
 /// A computation that stands in the place of its name, `to_apply={ ... }`, whose brace comes next. It is added to those before, under a
 /// name made of the attribute and its place, which is given.
-pub(super) fn computation_in_place(
+fn computation_in_place(
     input: &mut Input,
     attribute: &str,
     computations: &mut Vec<Computation>,

@@ -18,7 +18,7 @@ pub(super) fn is_wrapped(opcode: &Opcode) -> bool {
 
 /// The instruction in its long form. `operands` are the shapes of its operands; the computation that a start calls goes to
 /// `computations`.
-pub(super) fn unwrapped(
+pub(super) fn long_form(
     mut instruction: Instruction,
     operands: &[Shape],
     computations: &mut Vec<Computation>,

@@ -19,7 +19,7 @@ use crate::hlo::opcode::Opcode::{
     self, Asynchronous, Collective, Control, Decomposition, Elementwise, Identity, Indexed, Movement, Product, Ranking,
     Reduction, Reinterpretation, Single, Token, Tuples,
 };
-use crate::hlo::opcode::Product::{Convolution, Dot, RaggedDot};
+use crate::hlo::opcode::Product::{Convolution, Dot, RaggedDot, ScaledDot};
 use crate::hlo::opcode::Ranking::{Sort, TopK};
 use crate::hlo::opcode::Reduction::{Reduce, ReduceWindow, SelectAndScatter};
 use crate::hlo::opcode::Reinterpretation::{Bitcast, BitcastConvert};
@@ -44,8 +44,8 @@ pub const COLLECTIVES: &[Opcode] = &[
     Collective(ReduceScatter),
 ];
 
-const PRODUCTS: &[Opcode] = &[Product(Convolution), Product(Dot), Product(RaggedDot)];
-const DOTS: &[Opcode] = &[Product(Dot), Product(RaggedDot)];
+const PRODUCTS: &[Opcode] = &[Product(Convolution), Product(Dot), Product(RaggedDot), Product(ScaledDot)];
+const DOTS: &[Opcode] = &[Product(Dot), Product(RaggedDot), Product(ScaledDot)];
 const GATHER: &[Opcode] = &[Indexed(Gather)];
 const SCATTER: &[Opcode] = &[Indexed(Scatter)];
 

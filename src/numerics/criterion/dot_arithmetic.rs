@@ -214,7 +214,6 @@ fn of_vector_unit(order: SumOrder) -> AdditionOrder {
         SumOrder::Chain => AdditionOrder::Chain,
         SumOrder::Lanes => AdditionOrder::Lanes(1024),
         SumOrder::Tree32 => AdditionOrder::Windows(32),
-        SumOrder::Ynn { lanes } => AdditionOrder::Lanes(4 * lanes.max(1)),
     }
 }
 

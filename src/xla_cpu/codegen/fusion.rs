@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Op, ValueId};
-use crate::machine::{Contractions, operand_bit};
+use crate::machine::operand_bit;
 use crate::tensor::DType;
 
 use super::super::library::LibraryDot;
@@ -21,6 +21,26 @@ use super::sum_loop::leaves_no_loop;
 mod reads;
 
 use reads::{Product, Reads};
+
+/// Products that are added before they are rounded.
+#[derive(Default)]
+pub struct Contractions {
+    /// For each value, whether it is such a product, or a move or negation of one.
+    pub products: Vec<bool>,
+    /// For each user that takes some of these values rounded nevertheless, the bits of these operands.
+    pub rounded: HashMap<ValueId, u64>,
+    /// For each sum of two products that is computed in several places, whether each element contracts the left
+    /// product. The other product is rounded.
+    pub left_first: HashMap<ValueId, Arc<[bool]>>,
+}
+
+impl Contractions {
+    /// Whether `reader` takes its operand at this position unrounded.
+    pub fn is_exact_for(&self, reader: ValueId, position: usize, operand: ValueId) -> bool {
+        let is_rounded = self.rounded.get(&reader).is_some_and(|bits| *bits & operand_bit(position) != 0);
+        self.products.get(operand) == Some(&true) && !is_rounded
+    }
+}
 
 /// For each value of a computation, whether it is an f32 product, or a move or negation of one, that a compiler
 /// contracts with its sum into one fused multiply-add (LLVM's `AllowFPOpFusion::Fast`, as XLA:CPU sets it). Its only

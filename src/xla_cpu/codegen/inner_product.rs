@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
-use crate::machine::Contractions;
 use crate::tensor::DType;
 
 use super::emission::Emission;
+use super::fusion::Contractions;
 use super::inner::Inner;
 use super::innermost::spreads;
 use super::signs::{Signs, Term};

@@ -34,8 +34,8 @@ mod unroll;
 mod ways;
 mod with_code;
 
-pub use folding::{find_folded_columns, find_folded_functions};
-pub use fusion::find_contractions;
+pub use folding::{FoldedFunction, find_folded_columns, find_folded_functions};
+pub use fusion::{Contractions, find_contractions};
 pub use inner::Inner;
 pub use inner_product::find_inner_products;
 pub use kept_wide::find_kept_wide;

@@ -9,6 +9,7 @@ use crate::hlo::builder::{Emitter, Value};
 use crate::hlo::error::LowerError;
 use crate::ir::{ApproxTopK, Op, PartialReduce, Shape, ValueId};
 
+use super::product::scaled;
 use super::{asynchronous, factorization};
 use call_config::config;
 
@@ -155,8 +156,9 @@ pub fn over_arrays(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> R
             };
             e.emit(Op::ApproxTopK(op), operands, Some(claimed))
         }
+        _ if scaled::TARGETS.contains(&target) => scaled::custom_call(e, target, operands, claimed),
         other => {
-            let known: Vec<&str> = KNOWN.iter().chain(MARKS).copied().collect();
+            let known: Vec<&str> = KNOWN.iter().chain(scaled::TARGETS).chain(MARKS).copied().collect();
             let why = format!("custom call `{other}` is not supported; supported are {}", known.join(", "));
             Err(e.unknown_at("custom_call_target", why))
         }
