@@ -109,7 +109,7 @@ fn sources() -> Vec<Source> {
         let of_room = SEVERAL.iter().find_map(|several| name.strip_prefix(several)?.strip_prefix('/'));
         let name = of_room.unwrap_or(&name).to_string();
         // A build script is part of no crate.
-        if name.ends_with("build.rs")
+        if name.rsplit('/').next() == Some("build.rs")
             || home == "fingerprint"
             || name.split('/').any(|part| part == "tests" || part == "tests.rs")
         {

@@ -9,7 +9,9 @@ use crate::rewrite::Freedom;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::super::{Answer, Exploration, Witness, enclose, explore, outside};
-use super::{drawn, settings, tensor};
+#[cfg(feature = "xla-cpu")]
+use super::drawn;
+use super::{settings, tensor};
 
 /// The witness of the only row, which gives on the machine what it says, while the declared program does not.
 fn witness<'e>(found: &'e Exploration, program: &Program, declared: &Mode, arguments: &[Tensor]) -> &'e Witness {
