@@ -19,6 +19,8 @@ OPTIONAL = {
     "sliding_window": int, "rope_theta": float, "use_sliding_window": bool, "tie_word_embeddings": bool,
     "rope_scaling": dict, "rope_parameters": dict,
 }  # fmt: skip
+# What transformers takes where a model of this type does not say: without a window Mistral slides over 4096 positions.
+DEFAULTS = {"llama": {}, "mistral": {"num_key_value_heads": 8, "sliding_window": 4096}}
 # What decoder.py is; another value is another model. None is what transformers takes for the default.
 FIXED = {
     "hidden_act": "silu", "attention_bias": False, "mlp_bias": False, "partial_rotary_factor": 1.0, "pretraining_tp": 1,
@@ -150,6 +152,7 @@ def read(folder, length):
     if not isinstance(given, dict):
         refuse(f"{path} is no JSON object")
     check_model(given)
+    given = DEFAULTS[given["model_type"]] | given
     for name, value in given.items():
         if name not in REQUIRED and name not in OPTIONAL and name not in FIXED and name not in HARMLESS:
             refuse(f"{name!r} ({shown(value)}) is not known: whether it bears on the logits is to be read in the model's code first")

@@ -13,9 +13,9 @@ use crate::{Arguments, Failure};
 
 /// The tests of each part of the source, beside those of the library, which count for all.
 const TESTS: [(&str, &[&str]); 4] = [
-    ("src/numerics/num/", &["machine"]),
-    ("src/numerics/machine/", &["machine", "hlo"]),
-    ("src/numerics/oracle/", &["oracle", "oracle_search", "hlo"]),
+    ("src/ir/num/", &["machine"]),
+    ("src/machine/", &["machine", "hlo"]),
+    ("src/oracle/", &["oracle", "oracle_search", "hlo"]),
     ("src/numerics/check/", &["checks", "bounds"]),
 ];
 
@@ -37,13 +37,13 @@ pub fn run(root: &Path, arguments: &Arguments) -> Result<bool, Failure> {
     let patience = |target: &str| if again.is_some() && target.starts_with("--lib") { PATIENCE } else { tests::SLOW };
     println!("{} faults, {equivalent} that change nothing left out", faults.len());
     let started = Instant::now();
-    let library = |fault: &Fault| Choice::new(&["--lib".to_string()], &fault.file);
+    let library = |fault: &Fault| Choice::new(root, &["--lib".to_string()], &fault.file);
     let mut choices: Vec<Choice> =
         faults.iter().map(library).collect::<Result<BTreeSet<_>, _>>()?.into_iter().collect();
     for (place, names) in TESTS {
         if faults.iter().any(|fault| fault.file.starts_with(place)) {
             for name in names {
-                choices.push(Choice::new(&["--test".to_string(), name.to_string()], Path::new(place))?);
+                choices.push(Choice::new(root, &["--test".to_string(), name.to_string()], Path::new(place))?);
             }
         }
     }

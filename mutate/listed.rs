@@ -21,7 +21,7 @@ pub fn run(root: &Path, text: &str, share: u64) -> Result<bool, Failure> {
         }
     }
     let mut choices =
-        faults.iter().map(|fault| Choice::new(&fault.test, &fault.file)).collect::<Result<Vec<_>, _>>()?;
+        faults.iter().map(|fault| Choice::new(root, &fault.test, &fault.file)).collect::<Result<Vec<_>, _>>()?;
     let numbered: Vec<(u32, (&Fault, Choice))> = (1..).zip(faults.iter().zip(choices.clone())).collect();
     choices.sort();
     choices.dedup();

@@ -2,7 +2,7 @@
 //!
 //! - `cargo run -p ulpgate-mutate -- [TEXT]`: those of `tests/mutations.toml` whose name contains TEXT.
 //! - `cargo run -p ulpgate-mutate -- --share 4`: a fourth of them, which the hash of the commit chooses.
-//! - `cargo run -p ulpgate-mutate -- --generated [--in src/numerics/num]... [--optimized] [--out FILE]`: those that
+//! - `cargo run -p ulpgate-mutate -- --generated [--in src/ir/num]... [--optimized] [--out FILE]`: those that
 //!   cargo-mutants makes. With `--again FILE`, only those of a table that `--out` wrote; and slow tests of the library are
 //!   asked.
 //!

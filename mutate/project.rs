@@ -23,8 +23,19 @@ pub struct Project {
     executables: BTreeMap<String, PathBuf>,
 }
 
-/// The files that are built anew.
-const PACKAGES: [&str; 2] = ["ulpgate", "ulpgate-numerics"];
+/// The libraries, each with its folder; a file belongs to the one with the longest folder around it.
+const LIBRARIES: [(&str, &str); 7] = [
+    ("ulpgate", "src"),
+    ("ulpgate-hlo", "src/hlo"),
+    ("ulpgate-ir", LOWEST),
+    ("ulpgate-machine", "src/machine"),
+    ("ulpgate-numerics", "src/numerics"),
+    ("ulpgate-oracle", "src/oracle"),
+    ("ulpgate-xla-cpu", "src/xla_cpu"),
+];
+
+/// The folder of the library that all others depend on.
+const LOWEST: &str = "src/ir";
 
 /// The files that are copied.
 const PARTS: [&str; 13] = [
@@ -43,11 +54,8 @@ const PARTS: [&str; 13] = [
     "mutate",
 ];
 
-/// The library that all others stand on.
-pub const NUMERICS: &str = "src/numerics";
-
 /// The switch's place in the copy.
-const SWITCH: &str = "src/numerics/mutant.rs";
+const SWITCH: &str = "src/ir/mutant.rs";
 
 /// A fault may make the compiler suspicious.
 const UNSUSPICIOUS: [u8; 62] = *b"#![allow(warnings, arithmetic_overflow, unconditional_panic)] ";
@@ -172,17 +180,13 @@ impl Project {
                 Some(schema) => schema.render(planted).text.into_bytes(),
                 None => std::fs::read(self.root.join(file))?,
             };
-            match file.to_str() {
-                Some("src/numerics/lib.rs") => {
-                    bytes.splice(..0, UNSUSPICIOUS);
-                    bytes.extend(b"pub mod mutant;\n");
-                }
-                Some("src/lib.rs") => {
-                    bytes.splice(..0, UNSUSPICIOUS);
-                    bytes.extend(b"pub use ulpgate_numerics::mutant;\n");
-                }
-                Some("Cargo.toml" | "Cargo.lock") => bytes = self.renamed(String::from_utf8(bytes)?).into_bytes(),
-                _ => {}
+            if let Some((_, folder)) = LIBRARIES.iter().find(|(_, folder)| *file == Path::new(folder).join("lib.rs")) {
+                bytes.splice(..0, UNSUSPICIOUS);
+                let switch: &[u8] =
+                    if *folder == LOWEST { b"pub mod mutant;\n" } else { b"pub use ulpgate_ir::mutant;\n" };
+                bytes.extend(switch);
+            } else if let Some("Cargo.toml" | "Cargo.lock") = file.to_str() {
+                bytes = self.renamed(&String::from_utf8(bytes)?).into_bytes();
             }
             write(&self.copy.join(file), &bytes)?;
         }
@@ -197,20 +201,19 @@ impl Project {
 
     /// The manifest or the lock file with another version of the packages: cargo tells what it builds apart by name and
     /// version, not by folder, and must not take the copy's libraries for the project's.
-    fn renamed(&self, text: String) -> String {
-        let version = env!("CARGO_PKG_VERSION");
+    fn renamed(&self, text: &str) -> String {
+        let old = format!("version = \"{}\"", env!("CARGO_PKG_VERSION"));
         let folder = self.copy.file_name().unwrap_or_default().to_string_lossy();
-        let heads = [
-            "[workspace.package]\n",
-            "name = \"ulpgate\"\n",
-            "name = \"ulpgate-mutate\"\n",
-            "name = \"ulpgate-numerics\"\n",
-            "path = \"src/numerics\", ",
-        ];
-        heads.iter().fold(text, |text, head| {
-            let head = format!("{head}version = \"{version}");
-            text.replacen(&format!("{head}\""), &format!("{head}-{folder}\""), 1)
-        })
+        let new = format!("{}-{folder}\"", old.trim_end_matches('"'));
+        let mut before = "";
+        let mut renamed = String::new();
+        for line in text.split_inclusive('\n') {
+            let is_head = before.starts_with("name = \"ulpgate") || before.starts_with("[workspace.package]");
+            let is_own = is_head || line.starts_with("ulpgate-") && line.contains("path = ");
+            renamed.push_str(&if is_own { line.replacen(&old, &new, 1) } else { line.to_string() });
+            before = line;
+        }
+        renamed
     }
 
     /// Builds the tests of these targets: the errors, if any.
@@ -221,12 +224,9 @@ impl Project {
             .args(["test", "--no-run", "--message-format=json"])
             .args(libraries.first().map(|_| "--lib"))
             .args(others.iter().flat_map(|target| target.split(' ')))
-            .args(
-                PACKAGES
-                    .iter()
-                    .filter(|_| !self.optimized)
-                    .flat_map(|package| ["--config".to_string(), format!("profile.dev.package.{package}.opt-level=0")]),
-            )
+            .args(LIBRARIES.iter().filter(|_| !self.optimized).flat_map(|(package, _)| {
+                ["--config".to_string(), format!("profile.dev.package.{package}.opt-level=0")]
+            }))
             .current_dir(&self.copy)
             .env("CARGO_TARGET_DIR", self.root.join("target/mutate/build"))
             .env("CARGO_BUILD_BUILD_DIR", self.root.join("target"))
@@ -257,6 +257,25 @@ impl Project {
         }
         Ok(errors)
     }
+}
+
+/// The library whose tests an argument of `--lib` names, and the part of their names that it asks for: `machine::select` is
+/// `select` in the library of `machine`, `explore::tests` the tests of the library with the room `explore`, and any other part
+/// one of the library that the faulty file belongs to.
+pub fn library(root: &Path, file: &Path, filter: &str) -> (&'static str, String) {
+    let own = LIBRARIES.iter().filter(|(_, folder)| file.starts_with(folder)).max_by_key(|(_, folder)| folder.len());
+    let (own, own_folder) = own.copied().unwrap_or(LIBRARIES[0]);
+    let (room, rest) = filter.split_once("::").unwrap_or((filter, ""));
+    let has_room = |folder: &str| {
+        let path = root.join(folder).join(room);
+        path.is_dir() && !path.join("Cargo.toml").exists() || path.with_extension("rs").exists()
+    };
+    let named = LIBRARIES.iter().find(|(_, folder)| !has_room(own_folder) && *folder == format!("src/{room}"));
+    if let Some((library, _)) = named {
+        return (library, rest.to_string());
+    }
+    let beside = LIBRARIES.iter().find(|(_, folder)| !has_room(own_folder) && has_room(folder));
+    (beside.map_or(own, |(library, _)| library), filter.to_string())
 }
 
 /// The faults to blame for an error: first by what it points at, then by what it mentions; faults that would run there

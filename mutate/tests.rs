@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::Failure;
-use crate::project::{NUMERICS, Project};
+use crate::project::{self, Project};
 use crate::runner::{self, Switch};
 
 /// Tests that take longer than this are asked last, where a fault names them, and else not at all: a fault that only
@@ -176,15 +176,26 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Those that these arguments choose for a fault in this file: `--lib` is the library that the file belongs to.
-    pub fn new(test: &[String], file: &Path) -> Result<Self, Failure> {
-        let library = if file.starts_with(NUMERICS) { "ulpgate_numerics" } else { "ulpgate" };
-        let (target, filters) = match test {
-            [flag, filters @ ..] if flag == "--lib" => (format!("{flag} {library}"), filters),
-            [flag, name, filters @ ..] if flag == "--test" => (format!("{flag} {name}"), filters),
-            _ => return Err(format!("{test:?}: tests are chosen by --lib or --test NAME, and filters").into()),
-        };
-        Ok(Self { target, filters: filters.to_vec() })
+    /// Those that these arguments choose for a fault in this file ([`project::library`]).
+    pub fn new(root: &Path, test: &[String], file: &Path) -> Result<Self, Failure> {
+        match test {
+            [flag, filters @ ..] if flag == "--lib" => {
+                let named: Vec<(&str, String)> =
+                    filters.iter().map(|filter| project::library(root, file, filter)).collect();
+                let (library, _) = named.first().cloned().unwrap_or_else(|| project::library(root, file, ""));
+                if named.iter().any(|(other, _)| *other != library) {
+                    return Err(format!("{test:?}: the tests are of several libraries").into());
+                }
+                let target = format!("{flag} {}", library.replace('-', "_"));
+                // The name of a library alone asks for all its tests.
+                let filters = named.into_iter().map(|(_, filter)| filter).filter(|filter| !filter.is_empty());
+                Ok(Self { target, filters: filters.collect() })
+            }
+            [flag, name, filters @ ..] if flag == "--test" => {
+                Ok(Self { target: format!("{flag} {name}"), filters: filters.to_vec() })
+            }
+            _ => Err(format!("{test:?}: tests are chosen by --lib or --test NAME, and filters").into()),
+        }
     }
 
     fn names(&self, target: &str, test: &str) -> bool {

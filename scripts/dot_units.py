@@ -2,7 +2,7 @@
 """Writes which unit of a TPU takes a dot, by chip, types of the operands and class of shapes, as its compiler decides ahead of time.
 
     python -m venv venv && venv/bin/pip install "jax[tpu]" numpy
-    venv/bin/python scripts/dot_units.py > src/numerics/machine/dot_units.csv
+    venv/bin/python scripts/dot_units.py > src/machine/dot_units.csv
 
 For each chip and types a dot [b,m,k] x [b,k,n] of each shape below is compiled, of some without m or without n as a dim, at
 precision default and, where an operand is f32, at highest as well. A file that still holds a convolution or a dot has it on the matrix unit (`matrix`); otherwise

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
-"""Writes the HLO of a JAX function, before and after compilation, for CPU and for TPUs that need not be there.
+"""Writes the HLO of a JAX function, or of StableHLO, before and after compilation, for CPU and for TPUs that need not be there.
 
     python -m venv venv && venv/bin/pip install "jax[tpu]" safetensors numpy
     venv/bin/python scripts/dump_hlo.py my_module:my_function 'bf16[8,1024]' 'f32[1024]' \
         --out dumps --topology v5e:2x2 --topology v5p:2x2x1
+    venv/bin/python scripts/dump_hlo.py model.mlir --out dumps --topology v5e
+
+In the place of a function stands the file of a program, of any framework: StableHLO (.mlir, .mlirbc), a serialised
+HloModuleProto (.pb), or HLO text before compilation (.hlo). It says its arguments itself.
 
 my_module is a module's name or a path that ends with .py; my_function is anything in it that can be called: a function,
 a functools.partial, an object (`model.apply` takes an attribute of one). An argument is
@@ -20,6 +24,8 @@ The files, all below --out:
     {cpu,tpu/GENERATION}/NAME.excess_off.hlo    the same with the flag false
     cpu/NAME.inputs.safetensors                 arg0, arg1, ...: the leaves of the arguments, in JAX's order
     cpu/NAME.excess_{on,off}.outputs.safetensors    out0, out1, ...: what XLA:CPU computed from these inputs
+    {cpu,tpu/GENERATION}/NAME.made.json         what made them: releases, topology, flags, function, shapes, draw, seed
+                                                (`ulpgate hlo diff` tells what differs between two)
 
 Inputs are drawn so that they find something (--draw rows): of eight rows of an array argument six are normal, of standard
 deviation 1, 4 and 16; in one two tokens at the top lie so close that bf16 hardly tells them apart, in one a single token
@@ -35,9 +41,11 @@ import argparse
 import ast
 import functools
 import importlib
+import importlib.metadata
 import importlib.util
 import inspect
 import itertools
+import json
 import operator
 import os
 import pathlib
@@ -60,6 +68,7 @@ def load(path):
 try:
     # The file alone, not its package: that has an extension, which a checkout has not built.
     lowering = load(pathlib.Path(__file__).resolve().parent.parent / "python" / "ulpgate" / "lowering.py")
+    stablehlo = load(pathlib.Path(__file__).resolve().parent.parent / "python" / "ulpgate" / "stablehlo.py")
     roles = load(pathlib.Path(__file__).resolve().parent / "jaxpr_roles.py")
 
     import jax
@@ -146,10 +155,19 @@ def topology_of(text):
 
 
 def function(text):
-    """What can be called that `module:function` or `path.py:function` names, and a name for its files."""
+    """A function that `module:function` or `path.py:function` names, or the program of a file; a name for its files; the text."""
+    if stablehlo.is_program(text):
+        try:
+            program = stablehlo.read(text)
+        except stablehlo.ProgramError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+        return program, program.name, text
     module, colon, name = text.rpartition(":")
     if not colon:
-        raise argparse.ArgumentTypeError(f"{text!r} is not module:function, such as sampler.py:keep_max")
+        ends = ", ".join(stablehlo.KINDS)
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither module:function, such as sampler.py:keep_max, nor a program's file, which ends with one of {ends}"
+        )
     try:
         if module.endswith(".py"):
             sys.path.insert(0, str(pathlib.Path(module).resolve().parent))
@@ -162,7 +180,7 @@ def function(text):
         raise argparse.ArgumentTypeError(f"{text!r}: {error}") from error
     if not callable(found):
         raise argparse.ArgumentTypeError(f"{text!r} cannot be called: it is a {type(found).__name__}")
-    return found, name.replace(".", "_")
+    return found, name.replace(".", "_"), text
 
 
 def of_arrays(f, given, name):
@@ -276,15 +294,60 @@ def warn_of_saturation(f, name, arguments):
         print(f"dump_hlo: warning: {name}: {line} (--scale makes inputs smaller, --inputs takes your own)", file=sys.stderr)
 
 
-def write(folder, name, lowered):
-    """Writes the three texts, and returns the two executables."""
+def write(folder, name, lowered, made, topology=None):
+    """Writes the three texts and what made them, and returns the two executables."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{name}.before.hlo").write_text(lowering.text_before(lowered))
+    texts = {"before": lowering.text_before(lowered)}
     compiled = lowering.compile_both(lowered)
-    for setting, executable in compiled.items():
-        (folder / f"{name}.{setting}.hlo").write_text(lowering.text_of(executable))
+    texts |= {setting: lowering.text_of(executable) for setting, executable in compiled.items()}
+    for form, text in texts.items():
+        (folder / f"{name}.{form}.hlo").write_text(stablehlo.without_folders(text))
+    made = {**made, "topology": topology or "cpu"}
+    (folder / f"{name}.made.json").write_text(json.dumps(made, indent=2) + "\n")
     print(f"{folder}/{name}.{{before,excess_on,excess_off}}.hlo")
     return compiled
+
+
+# Variables that hold flags of XLA's and of libtpu's compiler.
+FLAGS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_DEFAULT_MATMUL_PRECISION", "JAX_NUMPY_DTYPE_PROMOTION")
+
+
+def releases():
+    """The releases of what lowers and compiles, by package; those that are not installed are left out."""
+    found = {}
+    for package in ("jax", "jaxlib", "libtpu"):
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+class Spelled(str):
+    """A text that stands in a structure without quotation marks."""
+
+    __repr__ = str.__str__
+
+
+def manifest(options, text, given):
+    """What made the dumps, but for the topology: of the function that a text names, of these arguments; of paths the last name alone."""
+    names = {np.dtype(dtype): hlo for hlo, dtype in DTYPES.items()}
+
+    def shape(leaf):
+        return Spelled(f"{names[np.dtype(leaf.dtype)]}[{','.join(map(str, leaf.dims))}]") if is_shape(leaf) else leaf
+
+    spelled = [(name, repr(jax.tree.map(shape, value, is_leaf=is_shape))) for name, value in given]
+    drawn = {"draw": options.draw, "seed": options.seed, "scale": options.scale}
+    inputs = {"inputs": options.inputs.name} if options.inputs else drawn
+    return {
+        "manifest": 1,
+        **releases(),
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "flags": {flag: os.environ[flag] for flag in FLAGS if os.environ.get(flag)},
+        "function": re.sub(r"^.*/", "", text),
+        "shapes": [f"{name}={value}" if name else value for name, value in spelled],
+        **inputs,
+    }
 
 
 def read_tensors(path, prefix):
@@ -303,24 +366,40 @@ def write_tensors(path, prefix, arrays):
     path.write_bytes(save(named))
 
 
-def on_cpu(f, name, folder, arguments):
+def on_cpu(f, name, folder, arguments, made):
     """Writes HLO, inputs and outputs of XLA:CPU."""
     device = jax.devices("cpu")[0]
     placed = [jax.tree.map(lambda leaf: leaf if isinstance(leaf, (int, float)) else jax.device_put(leaf, device), a) for a in arguments]
-    compiled = write(folder, name, lowering.lower_for_cpu(f, *placed))
+    is_program = isinstance(f, stablehlo.Program)
+    compiled = write(folder, name, stablehlo.lower_for_cpu(f) if is_program else lowering.lower_for_cpu(f, *placed), made)
     write_tensors(folder / f"{name}.inputs.safetensors", "arg", jax.tree.leaves(arguments))
     for setting, executable in compiled.items():
         write_tensors(folder / f"{name}.{setting}.outputs.safetensors", "out", jax.tree.leaves(executable(*placed)))
 
 
-def for_topology(f, name, folder, topology, arguments):
+def for_topology(f, name, folder, topology, arguments, made):
     """Writes the HLO that the TPU compiler makes for one chip of this topology."""
-    write(folder, name, lowering.lower_for_topology(f, topology, *arguments))
+    is_program = isinstance(f, stablehlo.Program)
+    lowered = stablehlo.lower_for_topology(f, topology) if is_program else lowering.lower_for_topology(f, topology, *arguments)
+    write(folder, name, lowered, made, topology)
+
+
+def of_program(program, given):
+    """Shapes of a program's arguments, which are not given beside it."""
+    if given:
+        raise TypeError("a program says its arguments itself: leave them out")
+    shapes = []
+    for number, argument in enumerate(program.arguments):
+        dtype = getattr(jnp, "bool_" if argument.dtype == "bool" else argument.dtype, None)
+        if dtype not in DTYPES.values():
+            raise TypeError(f"argument {number} is {argument.dtype}, which this script does not draw")
+        shapes.append(Shape(argument.shape, dtype))
+    return program, shapes
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("function", type=function, help="module:function or path.py:function")
+    parser.add_argument("function", type=function, help="module:function, path.py:function, or a program: model.mlir, .mlirbc, .pb, .hlo")
     parser.add_argument("arguments", type=argument, nargs="*", help="bf16[8,1024], {'w': f32[64,64]}, axis=-1")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."), help="folder to write to")
     parser.add_argument("--name", help="name of the files; default: the function's")
@@ -334,20 +413,26 @@ def main():
     parser.add_argument("--traceback", action="store_true", help="where the function fails, say where in it")
     options = parser.parse_args()
 
-    f, name = options.function
+    f, name, text = options.function
     name = options.name or name
     given = options.arguments
+    is_program = isinstance(f, stablehlo.Program)
     if options.inputs:
         try:
             flat = read_tensors(options.inputs, "arg")
         except (OSError, KeyError, safetensors.SafetensorError) as error:
             parser.error(f"{options.inputs}: no tensors arg0, arg1, ... of types that are known: {error}")
-        given = given or [(None, Shape(array.shape, array.dtype)) for array in flat]
+        given = given or ([] if is_program else [(None, Shape(array.shape, array.dtype)) for array in flat])
     try:
-        check(f, given)
+        if is_program:
+            f, arguments = of_program(f, given)
+            given = [(None, shape) for shape in arguments]
+        else:
+            check(f, given)
+            f, arguments = of_arrays(f, given, name)
     except TypeError as error:
         parser.error(f"{name}: {error}")
-    f, arguments = of_arrays(f, given, name)
+    made = manifest(options, text, given)
     if options.inputs:
         shapes, structure = jax.tree.flatten(arguments, is_leaf=is_shape)
         if [(s.dims, np.dtype(s.dtype)) for s in shapes if is_shape(s)] != [(a.shape, a.dtype) for a in flat]:
@@ -363,11 +448,12 @@ def main():
         arguments = draw_arguments(arguments, options.seed, options.scale, options.draw == "rows", fan_ins(f, arguments))
     try:
         if not options.no_cpu:
-            warn_of_saturation(f, name, arguments)
-            on_cpu(f, name, options.out / "cpu", arguments)
+            if not is_program:
+                warn_of_saturation(f, name, arguments)
+            on_cpu(f, name, options.out / "cpu", arguments, made)
         for topology in options.topology:
-            for_topology(f, name, options.out / "tpu" / topology.split(":")[0], topology, arguments)
-    except lowering.LoweringError as error:
+            for_topology(f, name, options.out / "tpu" / topology.split(":")[0], topology, arguments, made)
+    except (lowering.LoweringError, stablehlo.ProgramError) as error:
         sys.exit(f"dump_hlo: {error}")
     except Exception as error:
         if options.traceback:

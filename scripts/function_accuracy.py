@@ -2,7 +2,7 @@
 """Writes the error bounds that the TPU compiler states for its functions, chip by chip, for chips that need not be there.
 
     python -m venv venv && venv/bin/pip install "jax[tpu]"
-    venv/bin/python scripts/function_accuracy.py > src/numerics/machine/vector/function_accuracy.csv
+    venv/bin/python scripts/function_accuracy.py > src/machine/vector/function_accuracy.csv
 
 A function is compiled with `accuracy=lax.Tolerance(atol, rtol)`. The compiler refuses ("No implementation found") what no
 implementation of it meets, takes the default one where that meets the tolerance, and another one elsewhere; the size of the

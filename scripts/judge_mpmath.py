@@ -246,7 +246,7 @@ def integer_binary(name, dtype, x, y):
     top = code - (1 << width) if code >> (width - 1) else code
     inside = 0 <= y < width
     value = {
-        "add": lambda: x + y, "subtract": lambda: x - y, "multiply": lambda: x * y, "and": lambda: x & y,
+        "add": lambda: x + y, "subtract": lambda: x - y, "multiply": lambda: x * y, "mulhi": lambda: x * y >> width, "and": lambda: x & y,
         "or": lambda: x | y, "xor": lambda: x ^ y, "maximum": lambda: max(x, y), "minimum": lambda: min(x, y),
         "divide": lambda: -1 if y == 0 else abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1),
         "remainder": lambda: x if y == 0 else abs(x) % abs(y) * (-1 if x < 0 else 1),

@@ -24,7 +24,7 @@
 //! ulpgate = { path = "../ulpgate", default-features = false, features = ["quick-mpfr"] }
 //!
 //! # Emulated matmuls and certified dots are slow without it.
-//! [profile.dev.package.ulpgate-numerics]
+//! [profile.dev.package."*"]
 //! opt-level = 2
 //! ```
 //!
@@ -131,7 +131,6 @@ pub mod diff;
 pub mod evaluation;
 pub mod flow;
 pub mod gate;
-pub mod hlo;
 pub mod judge;
 #[cfg(feature = "html")]
 pub mod page;
@@ -143,9 +142,10 @@ pub mod scales;
 pub mod suite;
 pub mod why;
 
+pub use ulpgate_hlo as hlo;
 pub use ulpgate_numerics::{
     activity, analysis, budget, check, criterion, deadline, explore, file, input, ir, machine, metric, name, num,
-    oracle, program, rewrite, same, scaled, stat, subject, tensor, xla_cpu,
+    oracle, program, rewrite, same, scaled, stat, subject, tensor,
 };
 
 pub use ir::Program;

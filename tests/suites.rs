@@ -3,7 +3,7 @@
 //! Cases of one subject share input and truth, so the first of them to run evaluates them all. Each case is as expected, and its
 //! row in the committed report says the same: every verdict and figure, digit for digit.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
@@ -21,7 +21,7 @@ type Shared = (&'static str, Arc<OnceLock<Evaluated>>, Arc<Group<'static>>);
 
 #[expect(clippy::too_many_lines, reason = "the steps of one program, in order")]
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("suites");
     // Trials outlive this function's borrows: the suites live as long as the process.
     let suites: &'static [Suite] = match suite::load_folder(&folder) {
@@ -44,15 +44,19 @@ fn main() -> ExitCode {
         .map(|suite| (suite.name.as_str(), Arc::new((SuiteHeader::of(suite), Origin::of(suite, &asked)))))
         .collect();
     let cases: Vec<_> = suites.iter().flat_map(|s| &s.cases).filter(|c| !c.slow).collect();
+    let asked_for = Filter::taken_from(&mut arguments);
     let mut trials = Vec::new();
     let mut evaluated: Vec<Shared> = Vec::new();
     for group in run::groups(&cases).into_values() {
         let group = Arc::new(group);
         let results = Arc::new(OnceLock::new());
         for case in &group.cases {
+            if !asked_for.takes(&case.id) {
+                continue;
+            }
             let (group, results, id) = (group.clone(), results.clone(), case.id.clone());
             let header = headers[case.problem.suite.as_str()].clone();
-            trials.push(Trial::test(case.id.clone(), move || {
+            trials.push(Trial::test(short(&case.id), move || {
                 let record = judge(results.get_or_init(|| evaluate(&group)), &id)?;
                 let (header, origin) = (*header).clone();
                 let suite = SuiteRecord { header, origin, cases: vec![record], series: Vec::new() };
@@ -64,6 +68,9 @@ fn main() -> ExitCode {
     }
     // One test a suite for its fits, over the cases that the tests above have evaluated or that it evaluates itself.
     for suite in suites.iter().filter(|s| s.cases.iter().any(|c| !c.fits.is_empty())) {
+        if !asked_for.takes(&format!("{}/growth", suite.name)) {
+            continue;
+        }
         let of_suite: Vec<_> =
             evaluated.iter().filter(|(name, ..)| *name == suite.name).map(|(_, r, g)| (r.clone(), g.clone())).collect();
         trials.push(Trial::test(format!("{}/growth", suite.name), move || {
@@ -88,7 +95,61 @@ fn main() -> ExitCode {
             as_committed(committed, &judged, "growth-points.csv")
         }));
     }
+    let ids: Vec<&'static str> = cases.iter().map(|case| case.id.as_str()).collect();
+    if asked_for.takes("names_are_short") {
+        trials.push(Trial::test("names_are_short", move || names_are_short(&ids)));
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// The cases that the command line asks for, by their ids or by the names that are printed.
+struct Filter {
+    filter: Option<String>,
+    skip: Vec<String>,
+    exact: bool,
+}
+
+impl Filter {
+    /// Takes the filters from the arguments: printed names are shorter than ids, and not what people ask for.
+    fn taken_from(arguments: &mut Arguments) -> Filter {
+        let (filter, skip) = (arguments.filter.take(), std::mem::take(&mut arguments.skip));
+        Filter { filter, skip, exact: arguments.exact }
+    }
+
+    fn takes(&self, id: &str) -> bool {
+        let printed = short(id);
+        let fits = |text: &String| match self.exact {
+            true => id == text || printed == *text,
+            false => id.contains(text.as_str()) || printed.contains(text.as_str()),
+        };
+        self.filter.as_ref().is_none_or(fits) && !self.skip.iter().any(fits)
+    }
+}
+
+/// Characters of a printed name: with `test ` before it and the outcome behind it, it fits a terminal of 80 columns.
+const NAME: usize = 66;
+
+/// An id in one short line: what is too long ends with a hash of it, so that no two names are equal.
+fn short(id: &str) -> String {
+    if id.chars().count() <= NAME {
+        return id.to_string();
+    }
+    let hash =
+        id.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    let hash = format!("~{:08x}", hash >> 32);
+    let kept: String = id.chars().take(NAME - hash.len()).collect();
+    kept + &hash
+}
+
+/// A test is told in a line that fits a terminal, by a name of its own.
+fn names_are_short(ids: &[&str]) -> Result<(), Failed> {
+    let names: BTreeSet<String> = ids.iter().map(|id| short(id)).collect();
+    let long = names.iter().find(|name| format!("test {name} ... ok").chars().count() > 80);
+    match long {
+        Some(name) => Err(Failed::from(format!("too long: {name}"))),
+        None if names.len() < ids.len() => Err(Failed::from("two cases have one name")),
+        None => Ok(()),
+    }
 }
 
 fn evaluate(group: &Group) -> Evaluated {

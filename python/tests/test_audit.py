@@ -38,6 +38,29 @@ def test_a_sampler_is_audited_on_the_cpu() -> None:
     assert "keep_max for cpu" in repr(found) and "<table>" in found._repr_html_()
 
 
+def test_stablehlo_is_audited_as_the_function_that_it_was(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    from pathlib import Path
+
+    lowered = jax.jit(keep_max).lower(X)
+    text, path = lowered.as_text(), Path(tmp_path) / "keep.mlir"
+    path.write_text(text)
+    own = ulpgate.audit(keep_max, X, topologies=[])
+    for program in (text, path):
+        found = ulpgate.audit_stablehlo(program, X, topologies=[])
+        assert [str(rows) for rows in found.tokens["cpu/excess_on"]] == [str(rows) for rows in own.tokens["cpu/excess_on"]]
+        assert {change.kind for change in found.changes["cpu"]} == {"rounding-removed"} and not found.notes
+    assert found.name == "keep"
+    # Before compilation nothing is rounded otherwise, in whatever form the program is.
+    assert ulpgate.diff(text, lowered.as_text(dialect="hlo")).is_same
+    assert ulpgate.diff(path, found.targets["cpu"].excess_on).changes
+    with pytest.raises(ulpgate.Error, match=r"argument 0 is float32\[2\], and the program takes bfloat16\[8, 1024\]"):
+        ulpgate.audit_stablehlo(text, np.float32([1, 2]), topologies=[])
+    with pytest.raises(ulpgate.Error, match="takes 1 arguments, and 0 are given"):
+        ulpgate.audit_stablehlo(text, topologies=[])
+    with pytest.raises(ulpgate.Error, match="it is no StableHLO"):
+        ulpgate.audit_stablehlo("module {", topologies=[])
+
+
 @pytest.mark.skipif(not has_libtpu(), reason="libtpu is not installed")
 def test_a_sampler_is_audited_on_a_tpu_that_is_not_there() -> None:
     found = ulpgate.audit(keep_max, X, topologies="v5e", cpu=False)

@@ -187,3 +187,59 @@ def test_errors_are_short(run):
         assert done.returncode != 0
         assert says in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def exported(path):
+    """A function as StableHLO in the three forms that frameworks exchange."""
+    import jax
+    import jax.numpy as jnp
+    from jax import export
+
+    def pick(x, w):
+        return jnp.argmax(jax.nn.softmax(x @ w), axis=-1)
+
+    shapes = [jax.ShapeDtypeStruct((4, 8), jnp.bfloat16), jax.ShapeDtypeStruct((8, 16), jnp.bfloat16)]
+    lowered = jax.jit(pick).lower(*shapes)
+    (path / "text.mlir").write_text(lowered.as_text())
+    (path / "artifact.mlirbc").write_bytes(export.export(jax.jit(pick))(*shapes).mlir_module_serialized)
+    (path / "proto.pb").write_bytes(lowered.compiler_ir("hlo").as_serialized_hlo_module_proto())
+
+
+def test_programs_of_any_framework(dump_hlo, run, tmp_path):
+    exported(tmp_path)
+    outputs = []
+    for file in ("text.mlir", "artifact.mlirbc", "proto.pb", "out/cpu/text.before.hlo"):
+        done = run(file, "--out", "again" if file.startswith("out") else "out")
+        assert done.returncode == 0, done.stderr
+        name = pathlib.Path(file).name.split(".")[0]
+        cpu = tmp_path / ("again" if file.startswith("out") else "out") / "cpu"
+        assert "ENTRY" in (cpu / f"{name}.excess_off.hlo").read_text()
+        assert str(tmp_path) not in (cpu / f"{name}.before.hlo").read_text()
+        outputs.append([array.tolist() for array in dump_hlo.read_tensors(cpu / f"{name}.excess_on.outputs.safetensors", "out")])
+    assert len(outputs[0][0]) == 4 and outputs.count(outputs[0]) == 4
+    for arguments, says in (
+        (["text.mlir", "f32[2]"], "a program says its arguments itself: leave them out"),
+        (["f.py"], "nor a program's file, which ends with one of .mlir, .mlirbc, .pb, .hlo"),
+        (["missing.mlir"], "missing.mlir: No such file or directory"),
+        (["f.mlir"], "f.mlir: it is no StableHLO: "),
+        (["f.pb"], "f.pb: it is not a serialised HloModuleProto, or HloProto: "),
+    ):
+        for end in ("mlir", "pb"):
+            (tmp_path / f"f.{end}").write_text("no program")
+        done = run(*arguments)
+        assert done.returncode != 0 and says in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+def test_a_manifest_says_what_made_a_dump(run, tmp_path, monkeypatch):
+    import json
+
+    import jax
+
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=false")
+    done = run("f.py:greedy", "x=bf16[4,64]", "axis=-1", "--seed", "3", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    made = json.loads((tmp_path / "out/cpu/greedy.made.json").read_text())
+    assert made["jax"] == jax.__version__ and made["jaxlib"] and made["topology"] == "cpu"
+    assert made["flags"] == {"XLA_FLAGS": "--xla_cpu_enable_fast_math=false"}
+    assert (made["function"], made["shapes"]) == ("f.py:greedy", ["x=bf16[4,64]", "axis=-1"])
+    assert (made["draw"], made["seed"], made["scale"]) == ("rows", 3, 1.0)

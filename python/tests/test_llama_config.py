@@ -19,6 +19,7 @@ LLAMA = {
 }  # fmt: skip
 LLAMA3 = {"factor": 32.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 8192, "rope_type": "llama3"}
 MISTRAL = LLAMA | {"architectures": ["MistralForCausalLM"], "model_type": "mistral", "sliding_window": 4096}
+UNSAID = {name: value for name, value in MISTRAL.items() if name != "num_key_value_heads"}
 GRANITE = LLAMA | {
     "architectures": ["GraniteForCausalLM"], "model_type": "granite", "attention_multiplier": 0.0078125,
     "embedding_multiplier": 12.0, "logits_scaling": 8.0, "residual_multiplier": 0.22,
@@ -58,6 +59,9 @@ def test_what_is_of_llamas_shape_is_read(read) -> None:  # type: ignore[no-untyp
     assert read(MISTRAL).rope_scaling == ()
     assert read(MISTRAL | {"sliding_window": None}, 8192).layers == 30
     assert read(LLAMA | {"head_dim": 128}).head_size == 128
+    # Transformers' own defaults of Mistral: 8 heads of keys, and a window of 4096.
+    unsaid = {name: value for name, value in MISTRAL.items() if name not in ("num_key_value_heads", "sliding_window")}
+    assert read(unsaid | {"num_attention_heads": 32, "hidden_size": 4096}).key_heads == 8
 
 
 @pytest.mark.parametrize(
@@ -95,6 +99,7 @@ def test_what_is_of_llamas_shape_is_read(read) -> None:  # type: ignore[no-untyp
         (LLAMA | {"num_attention_heads": 7, "num_key_value_heads": 7}, "is no multiple of num_attention_heads 7"),
         (LLAMA | {"num_key_value_heads": 2}, "is no multiple of num_key_value_heads 2"),
         (MISTRAL | {"sliding_window": 63}, "slides over 63 positions"),
+        (UNSAID, "num_attention_heads 9 is no multiple of num_key_value_heads 8"),
         (LLAMA | {"max_position_embeddings": 32}, "has 32 positions"),
         ("[1]", "is no JSON object"),
         ("{", "failed to read"),
@@ -107,6 +112,13 @@ def test_all_else_is_refused_by_name(read, given, says) -> None:  # type: ignore
         read(given)
     told = str(refused.value)
     assert told.startswith("llama: config.json: ") and says in told and "\n" not in told
+
+
+def test_a_window_that_is_not_said_is_transformers_own(read) -> None:  # type: ignore[no-untyped-def]
+    unsaid = {name: value for name, value in MISTRAL.items() if name != "sliding_window"}
+    assert read(unsaid, 4096).layers == 30
+    with pytest.raises(SystemExit, match="slides over 4096 positions"):
+        read(unsaid, 4097)
 
 
 def test_every_key_is_needed_known_or_refused(read, llama_config) -> None:  # type: ignore[no-untyped-def]

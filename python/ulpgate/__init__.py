@@ -1,8 +1,8 @@
 """Tells whether a numerics change alters a model's tokens.
 
 ``audit`` lowers a JAX function with the jax that is installed, for CPU and for TPUs that need not be there, and says what
-the compiler changed, which tokens are not the true ones and how far results are from the truth. ``diff``, ``evaluate``, ``exact`` and ``show`` take HLO text
-and need no jax. ``scales`` names the rule behind a quantised array, ``quantize`` makes one. ``assert_conforms`` and ``assert_same_tokens`` are for tests; ``pytest --ulpgate-bless`` accepts what they
+the compiler changed, which tokens are not the true ones and how far results are from the truth. ``audit_stablehlo`` does so for StableHLO of any
+framework. ``diff``, ``evaluate``, ``exact`` and ``show`` take HLO text and need no jax, and StableHLO by jaxlib. ``scales`` names the rule behind a quantised array, ``quantize`` makes one. ``assert_conforms`` and ``assert_same_tokens`` are for tests; ``pytest --ulpgate-bless`` accepts what they
 find.
 
 >>> import numpy as np, ulpgate
@@ -20,7 +20,7 @@ array([   1.25,  100.25, 1000.25])
 """
 
 from ._arrays import array
-from ._audit import Audit, Target, audit
+from ._audit import Audit, Target, audit, audit_stablehlo
 from ._hlo import (
     Change,
     Diff,
@@ -60,6 +60,7 @@ __all__ = [
     "assert_conforms",
     "assert_same_tokens",
     "audit",
+    "audit_stablehlo",
     "diff",
     "evaluate",
     "exact",

@@ -1,6 +1,7 @@
 """What a compiler makes of a JAX function, and which tokens that flips."""
 
 import importlib.util
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -12,6 +13,7 @@ from . import _ulpgate
 from ._arrays import Array
 from ._hlo import Change, Diff, ResultError, Results, TokenRows, changes_table, diff, evaluate, exact, result_errors, token_rows
 from ._html import paragraph, table
+from ._programs import program_of, stablehlo
 from ._ulpgate import Error
 
 # The generations that are asked where libtpu is there and nothing is said.
@@ -85,15 +87,27 @@ def lower(
         value = np.asarray(leaf)
         return value.astype(jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf)))
 
+    def for_target(topology: str | None) -> Any:
+        if topology is None:
+            return lowering.lower_for_cpu(f, *arguments, static_argnums=static_argnums)
+        return lowering.lower_for_topology(f, topology, *arguments, static_argnums=static_argnums)
+
+    return compile_targets(for_target, dynamic, wanted), [flat(leaf) for leaf in jax.tree.leaves(dynamic)]
+
+
+def compile_targets(for_target: Callable[[str | None], Any], dynamic: Sequence[Any], wanted: dict[str, str | None]) -> list[Target]:
+    """A program as each compiler makes it: ``for_target`` lowers it for a topology, or for the CPU."""
+    lowering = jax_lowering()
+    import jax
+
     found = []
     for name, topology in wanted.items():
         try:
-            if topology is None:
-                lowered = lowering.lower_for_cpu(f, *arguments, static_argnums=static_argnums)
-            else:
-                lowered = lowering.lower_for_topology(f, topology, *arguments, static_argnums=static_argnums)
+            lowered = for_target(topology)
             compiled = lowering.compile_both(lowered)
             before = lowering.text_before(lowered)
+        except Error:
+            raise
         except lowering.LoweringError as error:
             raise Error(str(error)) from error
         except Exception as error:
@@ -107,7 +121,7 @@ def lower(
                 measured[setting] = Results(results, {}, {})
         mode = f"{'xla-cpu' if topology is None else name}/default/as-compiled"
         found.append(Target(name, mode, before, texts["excess_on"], texts["excess_off"], measured))
-    return found, [flat(leaf) for leaf in jax.tree.leaves(dynamic)]
+    return found
 
 
 @dataclass(frozen=True)
@@ -220,8 +234,52 @@ def audit(
     """
     wanted = targets(topologies, cpu)
     compiled, arguments = lower(f, args, wanted, static_argnums)
+    return _judge_all(function_name(f), compiled, arguments, tokens, round_to)
+
+
+def audit_stablehlo(
+    program: str | bytes | os.PathLike[str],
+    *args: Any,
+    topologies: Iterable[str] | None = None,
+    cpu: bool = True,
+    tokens: str | int | Iterable[str | int] | None = None,
+    round_to: str = "f64",
+) -> Audit:
+    """``audit`` of a program of any framework: StableHLO, which jaxlib compiles as it compiles JAX's.
+
+    ``program`` is a path (``Path("model.mlir")``, ``.mlirbc``, or ``.pb``: a serialised HloModuleProto), StableHLO as text, or
+    its bytecode. ``args`` are arrays of the program's types, in its order; all else is as of ``audit``.
+
+    Raises ``Error`` if jax, or libtpu for topologies that are asked for, is missing, the program is of several devices, or the
+    arguments are of other types.
+    """
+    wanted = targets(topologies, cpu)
+    reads = stablehlo()
+    read = program_of(program)
+    try:
+        arguments = reads.arrays(read, args)
+    except reads.ProgramError as error:
+        raise Error(str(error)) from error
+
+    def for_target(topology: str | None) -> Any:
+        try:
+            return reads.lower_for_cpu(read) if topology is None else reads.lower_for_topology(read, topology)
+        except reads.ProgramError as error:
+            raise Error(str(error)) from error
+
+    return _judge_all(read.name, compile_targets(for_target, arguments, wanted), arguments, tokens, round_to)
+
+
+def _judge_all(
+    name: str,
+    compiled: list[Target],
+    arguments: list[Array],
+    tokens: str | int | Iterable[str | int] | None,
+    round_to: str,
+) -> Audit:
+    """The audit of a program that is compiled for each target."""
     asked = result_names(tokens)
-    found = Audit(function_name(f), {}, {}, {}, {}, {target.name: target for target in compiled}, {}, [])
+    found = Audit(name, {}, {}, {}, {}, {target.name: target for target in compiled}, {}, [])
     truths: list[str] = []
     for target in compiled:
         try:

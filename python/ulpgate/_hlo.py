@@ -14,17 +14,22 @@ import numpy as np
 from . import _ulpgate
 from ._arrays import Array, complex_joined, decode, encode, encode_arguments
 from ._html import paragraph, table
+from ._programs import is_exchanged, is_mlir, text_before
 
 # The machine that programs run on, as chip/precision/excess[+key=value...]; as-compiled runs a text as it stands.
 MODE = "v5e/default/as-compiled"
 
+# A program as HLO text or StableHLO, or the path of its file.
 Text = str | os.PathLike[str]
 
 
 def text_of(hlo: Text) -> str:
-    """A program's text; that of a file where a path is given."""
+    """A program's HLO text; that of a file where a path is given. StableHLO (a text, or a file .mlir, .mlirbc or .pb) becomes HLO by
+    the jaxlib that is installed."""
     if isinstance(hlo, str):
-        return hlo
+        return text_before(hlo) if is_mlir(hlo) else hlo
+    if is_exchanged(hlo):
+        return text_before(hlo)
     try:
         return Path(hlo).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -172,6 +177,8 @@ def exact(hlo: Text, *arguments: Any, round_to: str = "f64", results: Sequence[s
 
 def diff(before: Text, after: Text, *arguments: Any, mode: str = MODE, scores: str | None = None) -> Diff:
     """Tells what a compiler or a flag changed in a program's precision.
+
+    A program is HLO text or StableHLO, or a path: ``Path("model.mlir")``, which jaxlib turns into HLO before compilation.
 
     With ``arguments``, as in ``evaluate``, both programs are run in ``mode`` as well, and results that differ are judged by
     what the first program means over the real numbers; where ``scores`` names a result of the first program or an argument

@@ -51,12 +51,12 @@ pub fn run(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<Exit, Fa
         }
     }
     for entry in &named {
-        writeln!(out, "{}: {}", entry.name, entry.doc)?;
+        summary::wrap(&format!("{}: {}", entry.name, entry.doc), "    ", out)?;
     }
     if let Ok(spec) = name.parse::<ProgramSpec>() {
         let program = built(&spec, EXAMPLE_SIZE)?;
         if named.is_empty() {
-            writeln!(out, "{spec}: {}", spec.doc())?;
+            summary::wrap(&format!("{spec}: {}", spec.doc()), "    ", out)?;
         }
         writeln!(out, "\nFor n = {EXAMPLE_SIZE}:\n\n{program}")?;
     } else if named.is_empty() {
@@ -65,12 +65,66 @@ pub fn run(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<Exit, Fa
         return Err(Failure::Message(format!("nothing is called `{name}`; {hint}")));
     }
     if let Some(suite) = suites(&[]).ok().and_then(|all| all.into_iter().find(|s| s.name == name)) {
-        writeln!(out, "\nWhy it matters: {}\nSource: {}\n{} cases:", suite.why, suite.source, suite.cases.len())?;
-        for case in &suite.cases {
-            writeln!(out, "  {}", case.id)?;
-        }
+        explain_suite(&suite, out)?;
     }
     Ok(Exit::AsExpected)
+}
+
+/// Shows a suite: its claim, what each matrix evaluates and asks, and the first case of each question.
+fn explain_suite(suite: &Suite, out: &mut dyn Write) -> Result<(), Failure> {
+    for text in [format!("Why it matters: {}", suite.why), format!("Source: {}", suite.source)] {
+        writeln!(out)?;
+        summary::wrap(&text, "    ", out)?;
+    }
+    let questions = questions(suite);
+    let (cases, groups) = (suite.cases.len(), questions.len());
+    writeln!(out, "\n{} in {}:", summary::quantity(cases, "case"), summary::quantity(groups, "group"))?;
+    for (group, cases) in &questions {
+        writeln!(out)?;
+        summary::wrap(&format!("- {group}"), "    ", out)?;
+        let slow = cases.iter().filter(|case| case.slow).count();
+        let slow = if slow == 0 { String::new() } else { format!(", {slow} of them slow (--slow)") };
+        writeln!(out, "    {}{slow}:", summary::quantity(cases.len(), "case"))?;
+        for case in cases.iter().take(SHOWN_CASES) {
+            writeln!(out, "    {}", case.id)?;
+        }
+        if cases.len() > SHOWN_CASES {
+            writeln!(out, "    and {} more", cases.len() - SHOWN_CASES)?;
+        }
+    }
+    writeln!(
+        out,
+        "\nNext: `ulpgate run {0}` evaluates it, `ulpgate explain CASE` shows one of its cases.",
+        suite.name
+    )?;
+    Ok(())
+}
+
+/// Cases of a group that are named.
+const SHOWN_CASES: usize = 3;
+
+/// The cases of a suite by what is asked of them, in the order of the suite.
+fn questions(suite: &Suite) -> Vec<(String, Vec<&Case>)> {
+    let mut groups: Vec<(String, Vec<&Case>)> = Vec::new();
+    for case in &suite.cases {
+        let checks = case.checks.iter().map(|check| {
+            let because = check.because.as_ref().map_or(String::new(), |because| format!(", because {because}"));
+            format!("{} (expected: {}{because})", check.column(), check.expect.name())
+        });
+        let fits = case
+            .fits
+            .iter()
+            .map(|fit| format!("growth of {} as n^{} (expected: {})", fit.metric, fit.slope, fit.expect.name()));
+        let asked: Vec<String> = checks.chain(fits).collect();
+        let asked =
+            if asked.is_empty() { "nothing is asked, figures are measured".to_string() } else { asked.join("; ") };
+        let group = format!("{} on {}: {asked}", case.problem.program, case.subject.id());
+        match groups.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, cases)) => cases.push(case),
+            None => groups.push((group, vec![case])),
+        }
+    }
+    groups
 }
 
 /// A size that shows a program's shape without filling the screen.
@@ -96,7 +150,11 @@ fn explain_path(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<Exi
     let Some((suite, case)) = case else {
         return Err(Failure::Message(what_is_wrong(name, &suites)));
     };
-    writeln!(out, "{}\n\n{}\nWhy it matters: {}\nSource: {}\n", case.id, suite.claim, suite.why, suite.source)?;
+    writeln!(out, "{}\n", case.id)?;
+    for text in [suite.claim.clone(), format!("Why it matters: {}", suite.why), format!("Source: {}", suite.source)] {
+        summary::wrap(&text, "    ", out)?;
+    }
+    writeln!(out)?;
     explain_case(case, out)?;
     if case.slow && !arguments.slow {
         writeln!(out, "Not evaluated: its suite calls it slow (--slow evaluates it).\n")?;
@@ -144,33 +202,36 @@ fn what_is_wrong(path: &str, suites: &[Suite]) -> String {
 }
 
 fn explain_case(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
-    writeln!(out, "program: {}: {}", case.problem.program, case.problem.program.doc())?;
+    let tell = |text: String, out: &mut dyn Write| summary::wrap(&text, "    ", out);
+    tell(format!("program: {}: {}", case.problem.program, case.problem.program.doc()), out)?;
     if let Some(truth) = &case.problem.truth {
-        writeln!(out, "truth: {}: {}", truth, truth.doc())?;
+        tell(format!("truth: {}: {}", truth, truth.doc()), out)?;
     }
-    writeln!(out, "input: {}", case.problem.input)?;
+    tell(format!("input: {}", case.problem.input), out)?;
     for metric in &case.metrics {
-        writeln!(out, "metric: {} [{}]: {}", metric.column, metric.metric.unit().name(), metric.metric.doc())?;
+        let unit = metric.metric.unit().name();
+        tell(format!("metric: {} [{unit}]: {}", metric.column, metric.metric.doc()), out)?;
     }
     for check in &case.checks {
         let because = check.because.as_ref().map_or(String::new(), |b| format!(", because {b}"));
-        writeln!(out, "check: {} (expected: {}{because})", check.column(), check.expect.name())?;
+        tell(format!("check: {} (expected: {}{because})", check.column(), check.expect.name()), out)?;
     }
     for fit in &case.fits {
-        writeln!(out, "growth: {} with slope {} (expected: {})", fit.metric, fit.slope, fit.expect.name())?;
+        tell(format!("growth: {} with slope {} (expected: {})", fit.metric, fit.slope, fit.expect.name()), out)?;
     }
     Ok(writeln!(out)?)
 }
 
 fn explain_mode(mode: &Mode, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "mode: {mode}")?;
-    writeln!(out, "chip {}: {}", mode.chip.name, mode.chip.doc)?;
+    let tell = |text: String, out: &mut dyn Write| summary::wrap(&text, "    ", out);
+    tell(format!("chip {}: {}", mode.chip.name, mode.chip.doc), out)?;
     let ignored = if mode.chip.matrix_unit { "" } else { " (ignored: this chip has no matrix unit)" };
-    writeln!(out, "precision {}: {}{ignored}", mode.precision.name, mode.precision.doc)?;
-    writeln!(out, "excess {}: {}", mode.excess.name, mode.excess.doc)?;
+    tell(format!("precision {}: {}{ignored}", mode.precision.name, mode.precision.doc), out)?;
+    tell(format!("excess {}: {}", mode.excess.name, mode.excess.doc), out)?;
     for row in REFINEMENTS {
         if let Some(value) = row.value_in(&mode.choices, mode.chip) {
-            writeln!(out, "{}={}: {} Here: {}.", row.key, value.0, row.doc, value.1)?;
+            tell(format!("{}={}: {} Here: {}.", row.key, value.0, row.doc, value.1), out)?;
         }
     }
     Ok(writeln!(out)?)

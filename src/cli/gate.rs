@@ -19,7 +19,7 @@ use super::progress::OnStderr;
 use super::reports_folder::check_reports;
 use super::run::Selected;
 use super::seconds::Limit;
-use super::summary::quantity;
+use super::summary::{self, quantity};
 use super::{Exit, Failure, REPORTS, check_target, files_of, locked, suites, write_file};
 
 #[derive(Args)]
@@ -100,6 +100,7 @@ pub fn run(arguments: &GateArguments, out: &mut dyn Write) -> Result<Exit, Failu
                 baseline.display(),
                 quantity(findings.len(), "finding"),
             )?;
+            next_step(&differences, &findings, out)?;
         }
     }
     let groups = || {
@@ -109,9 +110,28 @@ pub fn run(arguments: &GateArguments, out: &mut dyn Write) -> Result<Exit, Failu
         groups.push(of_differences(told, &baseline.display().to_string(), &places));
         groups
     };
-    arguments.formats.write(groups, out)?;
+    arguments.formats.write(&outcome.costs, groups, out)?;
     let same = arguments.bless || differences.iter().all(|d| d.change == Change::Stray);
     Ok(if same && findings.is_empty() { Exit::AsExpected } else { Exit::Found })
+}
+
+/// Names the next command of a red gate: the case to look at, and how the differences are accepted.
+fn next_step(differences: &[Difference], findings: &[Unexpected], out: &mut dyn Write) -> Result<(), Failure> {
+    if let Some(found) = findings.first() {
+        summary::wrap(&format!("Next: {}.", summary::next_step(&found.of)), "    ", out)?;
+    }
+    let differs: Vec<&Difference> = differences.iter().filter(|d| d.change != Change::Stray).collect();
+    if differs.is_empty() {
+        return Ok(());
+    }
+    let case = differs.iter().find(|d| is_case(&d.row)).map(|d| summary::quoted(&d.row));
+    let look = case.map_or(String::new(), |case| format!("`ulpgate explain {case}` shows the case; "));
+    summary::wrap(&format!("Next: {look}`ulpgate gate --bless` accepts what there is now."), "    ", out)
+}
+
+/// Whether the key of a row is a case's id, which `explain` takes: a series has `n` in the place of a size.
+pub(super) fn is_case(row: &str) -> bool {
+    row.contains('/') && row.split('/').all(|part| part != "n") && !row.contains(' ')
 }
 
 /// Checks that there is a baseline to compare with, or that it may be written.

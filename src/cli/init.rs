@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::summary::quoted;
 use super::{Exit, Failure, write_file};
 
 #[derive(Args)]
@@ -12,6 +13,13 @@ pub struct InitArguments {
     /// Root of the repository
     #[arg(default_value = ".")]
     folder: PathBuf,
+    /// Repository of ulpgate on GitHub that the workflow builds [default: the variables ULPGATE_REPOSITORY and ULPGATE_REF
+    /// of your repository]
+    #[arg(long, value_name = "OWNER/NAME", value_parser = repository)]
+    repository: Option<String>,
+    /// Commit or tag of it
+    #[arg(long, value_name = "REF", requires = "repository", default_value = "main", hide_default_value = true)]
+    at: String,
 }
 
 /// The files, by their paths in the repository.
@@ -21,8 +29,24 @@ const FILES: &[(&str, &str)] = &[
     ("programs/keep_max.before.hlo", include_str!("init_files/keep_max.before.hlo")),
     ("programs/keep_max.excess_off.hlo", include_str!("init_files/keep_max.excess_off.hlo")),
     ("programs/keep_max.excess_on.hlo", include_str!("init_files/keep_max.excess_on.hlo")),
-    (".github/workflows/ulpgate.yml", include_str!("init_files/ulpgate.yml")),
+    (WORKFLOW, include_str!("init_files/ulpgate.yml")),
+    // Beside the reports, so that nobody's own file is changed.
+    ("reports/.gitignore", include_str!("init_files/gitignore")),
 ];
+
+const WORKFLOW: &str = ".github/workflows/ulpgate.yml";
+
+/// The places of the workflow that name ulpgate's own repository, and a state of it.
+const ADDRESS: [&str; 2] = ["${{ vars.ULPGATE_REPOSITORY }}", "${{ vars.ULPGATE_REF }}"];
+
+/// The repository as `OWNER/NAME`.
+fn repository(text: &str) -> Result<String, String> {
+    let is_name = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
+    match text.split_once('/') {
+        Some((owner, name)) if is_name(owner) && is_name(name) => Ok(text.to_string()),
+        _ => Err("it is no OWNER/NAME, such as me/ulpgate".to_string()),
+    }
+}
 
 /// Writes the files, or none if one of them is there.
 pub fn run(arguments: &InitArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -45,13 +69,28 @@ pub fn run(arguments: &InitArguments, out: &mut dyn Write) -> Result<Exit, Failu
     }
     for (name, text) in FILES {
         let path = at(name);
-        write_file(&path, text)?;
+        let named = arguments.repository.as_ref().filter(|_| *name == WORKFLOW);
+        let text = named.map_or(text.to_string(), |repository| {
+            text.replace(ADDRESS[0], repository).replace(ADDRESS[1], &arguments.at)
+        });
+        write_file(&path, &text)?;
         writeln!(out, "{}", path.display())?;
     }
+    let folder = match arguments.folder.as_path() {
+        here if here == Path::new(".") => String::new(),
+        folder => format!("\n  cd {}", quoted(&folder.display().to_string())),
+    };
     writeln!(
         out,
-        "\nNext:\n  ulpgate run            # evaluates, and writes reports/\n  ulpgate explain sampler\n  git add suites \
+        "\nNext:{folder}\n  ulpgate run            # evaluates, and writes reports/\n  ulpgate explain sampler\n  git add suites \
          programs reports .github\nThen `ulpgate gate` is red for any change that nobody accepted with `ulpgate gate --bless`."
     )?;
+    if arguments.repository.is_none() {
+        writeln!(
+            out,
+            "{WORKFLOW} builds ulpgate from source: set the variable ULPGATE_REPOSITORY of your\nrepository on GitHub to \
+             ulpgate's OWNER/NAME, or begin with `ulpgate init --repository OWNER/NAME`."
+        )?;
+    }
     Ok(Exit::AsExpected)
 }

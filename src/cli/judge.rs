@@ -108,7 +108,7 @@ pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Fail
     } else {
         text(&judged, out)?;
     }
-    arguments.formats.write(|| vec![group(arguments, &judged)], out)?;
+    arguments.formats.write(&[], || vec![group(arguments, &judged)], out)?;
     match judged.verdict() {
         Verdict::Bits | Verdict::Conforming => Ok(Exit::AsExpected),
         Verdict::Outside => Ok(Exit::Found),
@@ -219,6 +219,7 @@ fn group(arguments: &JudgeArguments, judged: &Judged) -> Group {
         let problem = Problem {
             rule: "judge".to_string(),
             verdict: verdict.to_string(),
+            value: String::new(),
             message: one.because.first().cloned().unwrap_or_default(),
             evidence: one.pattern.iter().map(|pattern| pattern.says.clone()).collect(),
             place: (arguments.program.clone(), 1),

@@ -1,4 +1,4 @@
-//! `ulpgate list`: names of all kinds, each with its own documentation.
+//! `ulpgate list`: names of all kinds, each on a line; `explain` and `--json` have the whole documentation.
 
 use std::io::Write;
 
@@ -15,6 +15,8 @@ use crate::record::Verdict;
 use crate::report::{COLUMNS, REPORTS};
 use crate::rewrite::POLICIES;
 
+use super::glossary::WORDS;
+use super::terminal::width;
 use super::{Exit, Failure, suites};
 
 #[derive(Args)]
@@ -41,6 +43,7 @@ pub enum Kind {
     Columns,
     Verdicts,
     Reports,
+    Words,
     Suites,
 }
 
@@ -52,27 +55,37 @@ pub struct Entry {
     pub name: String,
     /// Its own documentation.
     pub doc: String,
+    /// The same in a few words, for a line of a list.
+    short: String,
 }
 
 /// All names of one kind, or of every kind.
 pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
     let mut list = Vec::new();
-    let mut add = |kind: Kind, name: &str, doc: &str| {
+    let mut add_as = |kind: Kind, name: &str, doc: &str, short: &str| {
         if what.is_none_or(|w| w == kind) {
-            list.push(Entry { kind, name: name.to_string(), doc: doc.to_string() });
+            list.push(Entry {
+                kind,
+                name: name.to_string(),
+                doc: doc.to_string(),
+                short: first_sentence(short).to_string(),
+            });
         }
     };
-    CHIPS.iter().for_each(|c| add(Kind::Chips, c.name, c.doc));
-    PRECISIONS.iter().for_each(|p| add(Kind::Precisions, p.name, p.doc));
-    POLICIES.iter().for_each(|p| add(Kind::Excess, p.name, p.doc));
+    CHIPS.iter().for_each(|c| add_as(Kind::Chips, c.name, c.doc, c.doc));
+    PRECISIONS.iter().for_each(|p| add_as(Kind::Precisions, p.name, p.doc, p.doc));
+    POLICIES.iter().for_each(|p| add_as(Kind::Excess, p.name, p.doc, p.doc));
     for row in REFINEMENTS {
-        for (value, doc) in (row.values)() {
-            add(Kind::Refinements, &format!("{}={value}", row.key), &format!("{} Here: {doc}.", row.doc));
+        for (value, doc) in (row.values)(CHIPS) {
+            add_as(Kind::Refinements, &format!("{}={value}", row.key), &format!("{} Here: {doc}.", row.doc), doc);
         }
     }
+    let mut add = |kind: Kind, name: &str, doc: &str| add_as(kind, name, doc, doc);
     for f in FORMATS {
-        let doc =
-            format!("1 + {} + {} bits, largest finite value {}", f.exponent_bits, f.fraction_bits, f.max_finite());
+        // Of f64 all digits would be 309.
+        let largest = f.max_finite();
+        let largest = if largest < 1e9 { largest.to_string() } else { format!("{largest:e}") };
+        let doc = format!("1 + {} + {} bits, largest finite value {largest}", f.exponent_bits, f.fraction_bits);
         add(Kind::Formats, f.name, &doc);
     }
     for p in PROGRAMS {
@@ -97,10 +110,16 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
     Verdict::ALL.iter().for_each(|v| add(Kind::Verdicts, v.name(), v.doc()));
     REPORTS.iter().for_each(|r| add(Kind::Reports, r.name(), r.doc()));
     add(Kind::Reports, page::FORM.0, page::FORM.1);
+    WORDS.iter().for_each(|(word, doc)| add(Kind::Words, word, doc));
     if what.is_none_or(|w| w == Kind::Suites) {
         match suites(&[]) {
             Ok(suites) => {
-                let entry = |s: crate::suite::Suite| Entry { kind: Kind::Suites, name: s.name, doc: s.claim };
+                let entry = |s: crate::suite::Suite| Entry {
+                    kind: Kind::Suites,
+                    name: s.name,
+                    short: s.claim.clone(),
+                    doc: s.claim,
+                };
                 list.extend(suites.into_iter().map(entry));
             }
             // Listing everything works in any folder; listing suites needs some.
@@ -126,11 +145,47 @@ pub fn run(arguments: &ListArguments, out: &mut dyn Write) -> Result<Exit, Failu
             writeln!(out, "{gap}{}", kind_name(entry.kind))?;
             last = Some(entry.kind);
         }
-        writeln!(out, "  {:<20} {}", entry.name, entry.doc)?;
+        let name = format!("  {:<20} ", entry.name);
+        writeln!(out, "{}", line(&name, &entry.short, width()))?;
     }
+    writeln!(out, "\n`ulpgate explain NAME` says all of a name; `ulpgate list KIND` lists one kind.")?;
     Ok(Exit::AsExpected)
+}
+
+/// A name and what follows it, as far as a line of so many columns has room.
+fn line(name: &str, text: &str, columns: usize) -> String {
+    let room = columns.saturating_sub(name.chars().count());
+    if text.chars().count() <= room {
+        return format!("{name}{text}");
+    }
+    const MORE: &str = "...";
+    let kept: String = text.chars().take(room.saturating_sub(MORE.len())).collect();
+    // A word is not cut where another one stands before it.
+    let kept = kept.rsplit_once(' ').map_or(kept.as_str(), |(words, _)| words);
+    format!("{name}{}{MORE}", kept.trim_end_matches([',', ';', ':']))
+}
+
+/// A text up to its first full stop. The questions of a check are told by the first one.
+fn first_sentence(text: &str) -> &str {
+    let text = text.strip_prefix("Asks: ").unwrap_or(text);
+    let end = text.match_indices(". ").map(|(at, _)| at).find(|at| !text[..*at].ends_with("e.g"));
+    end.map_or(text, |at| &text[..at]).trim_end_matches('.')
 }
 
 fn kind_name(kind: Kind) -> String {
     kind.to_possible_value().map(|v| v.get_name().to_string()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_list_is_one_sentence_that_fits() {
+        assert_eq!(first_sentence("Asks: is it so? Yes. Why it matters: x."), "is it so? Yes");
+        assert_eq!(first_sentence("TPU v2: 128 x 128 (FACTS 3.4). Orders."), "TPU v2: 128 x 128 (FACTS 3.4)");
+        assert_eq!(line("  name ", "some words here", 80), "  name some words here");
+        assert_eq!(line("  name ", "some words, here and there", 24), "  name some words...");
+        assert_eq!(line("  name ", "some words, here", 4), "  name ...");
+    }
 }

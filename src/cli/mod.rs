@@ -10,6 +10,7 @@ mod explore;
 mod explored_rows;
 mod folder_pair;
 mod gate;
+mod glossary;
 mod hlo;
 mod init;
 mod job_array;
@@ -26,6 +27,7 @@ mod run;
 mod same;
 mod scales;
 mod seconds;
+mod shell;
 mod summary;
 mod terminal;
 mod threads;
@@ -64,14 +66,18 @@ const REPORTS: &str = "reports";
         "\nMIT or Apache-2.0, at your choice. Linked with GMP, MPFR and rug, which are under the GNU Lesser General Public\n\
         License, version 3 or later: NOTICE.md of the sources."
     ),
-    about = "Numerical-precision conformance tests: emulated TPU precision modes judged against an MPFR ground truth",
+    about = "Whether a compiler, a chip or a flag changes tokens, and which result is right: programs in emulated TPU and CPU arithmetic, judged by a proven truth",
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
-        Exit codes: 0 all as expected; 1 a finding that no suite expects, an expected one that did not occur, a \
-        changed gate, two programs that differ, elements that --exact leaves undecided, a result that judge finds outside, a row that explore does not prove, a flipped token, scales that no rule explains, answers to a probe that no mode gives, or a tolerance that is not fine; 2 could not judge (bad file, unknown name, \
-        unsupported operation, programs that same leaves open, nothing judged or decided, the time of --seconds over; another process writes the same folder). The code is the \
-         verdict whoever reads the output.\n\n\
-         ULPGATE_MEMORY=8G: the memory that arrays may take at once [default: what the system, control groups and ulimit -v leave]. \
-         RAYON_NUM_THREADS=4: threads that share work."
+        Exit codes:\n  \
+        0  all as expected; known findings are printed and are still 0\n  \
+        1  something was found: a finding that no suite expects, one that is gone, a changed gate, programs that differ, a \
+        result outside of what is permitted, a row that is not proven\n  \
+        2  could not judge: a bad file, an unknown name, an unsupported operation, nothing decided, the time of --seconds over, \
+        another process in the same folder\n\
+        `COMMAND --help` says what each command finds. The code is the verdict whoever reads the output.\n\n\
+        Environment:\n  \
+        ULPGATE_MEMORY=8G     memory that arrays may take at once [default: what the system leaves]\n  \
+        RAYON_NUM_THREADS=4   threads that share work"
 )]
 struct CliArguments {
     #[command(subcommand)]
@@ -91,27 +97,30 @@ enum Command {
     Report(report::ReportArguments),
     /// Join the records of runs that shared the cases between them (run --shard), and write their reports
     Merge(merge::MergeArguments),
-    /// List what there is: chips, programs, inputs, metrics, checks, suites, ...
+    /// List what there is, a line each: chips, programs, inputs, metrics, checks, suites, ...
     List(list::ListArguments),
-    /// Programs that compilers dump: run HLO text, show its precision, compare two, say why a token flipped
+    /// Run, show and compare programs that compilers dump, and say why a token flipped
     #[command(subcommand)]
     Hlo(hlo::Command),
     /// Prove that two programs give the same bits for all inputs, or find an input that parts them
     Same(same::SameArguments),
-    /// Every outcome that a compiler's flags permit: which rows keep their token whatever it chooses, and which do not
+    /// Tell which rows keep their token whatever a compiler's flags permit, and which do not
     Explore(explore::ExploreArguments),
     /// Judge results from elsewhere: same bits as a mode, conforming, or outside, and what is wrong
     Judge(judge::JudgeArguments),
     /// Name the rule that made the scales of a quantised tensor (MX formats, NVFP4, int8, int4)
     Scales(scales::ScalesArguments),
-    /// Name the mode that a chip, a compiler or a framework computes in: questions to ask it, and the modes that its answers name
+    /// Name the mode that a chip, a compiler or a framework computes in, by its answers to questions
     Probe(probe::ProbeArguments),
     /// Tell whether honest results keep to a test's tolerance, and which faults it lets pass
     Tolerance(tolerance::ToleranceArguments),
     /// Write a first suite, a program and a CI workflow into a repository
     Init(init::InitArguments),
-    /// Explain a name, a column, a verdict, a mode, or a case: what it models, the rows that show what it finds, and
-    /// the program as the compiler leaves it
+    /// Print the completions of a shell, such as bash, zsh or fish
+    Completions(shell::CompletionsArguments),
+    /// Print the manual page, or write the pages of all commands
+    Man(shell::ManArguments),
+    /// Explain a name, a word of the output, a mode, a suite or a case, with the rows that show what it found
     Explain(explain::ExplainArguments),
 }
 
@@ -131,7 +140,7 @@ impl Command {
             Command::Judge(arguments) => arguments.json,
             Command::Probe(arguments) => arguments.json,
             Command::Tolerance(arguments) => arguments.json,
-            Command::Init(_) | Command::Explain(_) => false,
+            Command::Init(_) | Command::Explain(_) | Command::Completions(_) | Command::Man(_) => false,
         }
     }
 
@@ -151,6 +160,8 @@ impl Command {
             | Command::Probe(_)
             | Command::Tolerance(_)
             | Command::Init(_)
+            | Command::Completions(_)
+            | Command::Man(_)
             | Command::Explain(_) => None,
         }
     }
@@ -164,6 +175,8 @@ impl Command {
             | Command::Merge(_)
             | Command::List(_)
             | Command::Scales(_)
+            | Command::Completions(_)
+            | Command::Man(_)
             | Command::Init(_) => false,
             Command::Hlo(_)
             | Command::Same(_)
@@ -236,6 +249,8 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Gate(arguments) => gate::run(&arguments, &mut out),
         Command::Report(arguments) => report::run(&arguments, &mut out),
         Command::Init(arguments) => init::run(&arguments, &mut out),
+        Command::Completions(arguments) => shell::completions(&arguments, &mut out),
+        Command::Man(arguments) => shell::man(&arguments, &mut out),
         Command::Merge(arguments) => merge::run(&arguments, &mut out),
         Command::List(arguments) => list::run(&arguments, &mut out),
         Command::Explain(arguments) => explain::run(&arguments, &mut out),

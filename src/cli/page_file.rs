@@ -36,10 +36,18 @@ fn committed(folder: &Path, name: &str) -> Option<String> {
     found.status.success().then(|| String::from_utf8(found.stdout).ok())?
 }
 
+/// The last commit that changed a folder, and its date; `None` where there is no git or no commit.
+fn commit(folder: &Path) -> Option<String> {
+    let found = Command::new("git").args(["log", "-1", "--format=commit %h of %cs", "--"]).arg(folder).output().ok()?;
+    let text = String::from_utf8(found.stdout).ok().filter(|_| found.status.success())?;
+    Some(text.trim().to_string()).filter(|text| !text.is_empty())
+}
+
 /// The page over some records, with their changes against a folder.
 pub(super) fn page_of(records: &[SuiteRecord], differences: Option<&[Difference]>, baseline: &Path) -> File {
     let (flows, baseline) = (program_flows(records, Path::new(SUITES)), baseline.display().to_string());
     let changes = differences.map(|differences| Changes { baseline: &baseline, differences });
-    let text = page(&Content { suites: records, changes, flows: &flows });
+    let commit = commit(Path::new(SUITES));
+    let text = page(&Content { suites: records, commit: commit.as_deref(), changes, flows: &flows });
     File { name: NAME.to_string(), text, covers: Covers::AllTogether }
 }

@@ -115,7 +115,7 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<Exit, Failur
         let took = format!(" in {:.1} s{kept}", started.elapsed().as_secs_f64());
         summary::print_verdict(&records, &took, &written, out)?;
     }
-    arguments.formats.write(|| of_suites(&records, &Places::of(&suites)), out)?;
+    arguments.formats.write(&costs, || of_suites(&records, &Places::of(&suites)), out)?;
     if writes {
         Journal::remove(&target)?;
     }

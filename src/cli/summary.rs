@@ -1,21 +1,17 @@
-//! Summary of records on the terminal, whether they were just made, read again or merged: a line a suite, then
-//! everything that is not as expected, and the verdict last.
+//! Summary of records on the terminal, whether they were just made, read again or merged: the claim and the finding of each
+//! suite, then everything that is not as expected, and the verdict with the next step last.
 
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use clap::Args;
-use comfy_table::{ContentArrangement, Table, presets};
 
 use crate::check::Outcome;
 use crate::record::{SuiteRecord, Verdict};
-use crate::report::{Total, findings, read_out, suite_lines, total};
+use crate::report::{SuiteLine, Total, findings, read_out, suite_lines, total};
 
-use super::terminal::paint;
-use super::{Exit, Failure};
-
-/// Columns of a terminal of unknown width.
-const WIDTH: usize = 80;
+use super::terminal::{paint, width};
+use super::{Exit, Failure, SUITES};
 
 /// Findings that are not as expected and shown; lines of each, the first of which names it.
 const SHOWN: usize = 6;
@@ -35,22 +31,19 @@ pub(super) struct Extent {
     pub quiet: bool,
 }
 
-/// Prints a line a suite, the findings of each if all is asked for, and everything that is not as expected.
+/// Prints the claim and the finding of each suite, all its findings if all is asked for, and everything that is not as
+/// expected.
 pub fn print(suites: &[SuiteRecord], extent: Extent, out: &mut dyn Write) -> Result<(), Failure> {
     if extent.quiet {
         return Ok(());
     }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(["suite", "cases", "known", "alarms", "worst"]);
     for line in suite_lines(suites) {
-        let numbers = [line.cases, line.expected, line.unexpected].map(|number| number.to_string());
-        table.add_row([&[line.suite][..], &numbers, &[line.worst]].concat());
+        let SuiteLine { suite, claim, cases, expected, unexpected, said, .. } = line;
+        wrap(&format!("{suite}: {claim}"), "    ", out)?;
+        let known = if expected == 0 { String::new() } else { format!(", {expected} known") };
+        let alarms = if unexpected == 0 { String::new() } else { format!(", {}", quantity(unexpected, "alarm")) };
+        wrap(&format!("  {} ({}{known}{alarms})", said, quantity(cases, "case")), "    ", out)?;
     }
-    let lines: Vec<String> = table.lines().collect();
-    // What is too long goes on below its own column.
-    let below = " ".repeat(lines.first().and_then(|head| head.find("worst")).unwrap_or(0));
-    lines.iter().try_for_each(|line| wrap(line.trim_end(), &below, out))?;
     if extent.verbose {
         for suite in suites {
             let lines = read_out(suite);
@@ -106,17 +99,44 @@ pub fn print_verdict(
         let why = if measured == total(suites).cases { "Measured: nothing" } else { "Nothing" };
         return Ok(writeln!(out, "{why} was judged.")?);
     }
+    let shown: Vec<&str> = suites.iter().filter(|suite| !suite.cases.is_empty()).map(SuiteRecord::name).collect();
     if alarms.is_empty() {
-        let where_told = if *has_page { "SUMMARY.md, index.html and --verbose say" } else { "--verbose says" };
         paint(CALM, "As expected", out)?;
-        writeln!(out, ". {where_told} what was found.")?;
-        return Ok(());
+        let found = if known > 0 { "only what the suites expect was found" } else { "nothing was found" };
+        writeln!(out, ": {found}.")?;
+        if *has_page {
+            writeln!(out, "Look at index.html or SUMMARY.md there; --verbose prints all findings.")?;
+        } else {
+            writeln!(out, "--verbose prints all findings.")?;
+        }
+        let suite = shown.first().copied().unwrap_or("SUITE");
+        let next =
+            format!("Next: `ulpgate explain {suite}` shows what it asks; `ulpgate gate` holds changes to the reports.");
+        return wrap(&next, "    ", out);
     }
     paint(ALARM, "NOT as expected", out)?;
     writeln!(out, ": {}.", alarms.join(", "))?;
-    let next = "Next: `ulpgate explain CASE` shows the program as compiled; a finding that is meant gets `expect` and \
-                `because` in its suite.";
-    wrap(next, "", out)
+    let first = suites.iter().flat_map(findings).next();
+    let next = first.map(|found| next_step(&found.of)).unwrap_or_default();
+    wrap(&format!("Next: {next}."), "    ", out)
+}
+
+/// The command that shows a case, or the suite of a series, as an alarm names it; and the way to expect a finding.
+pub fn next_step(of: &str) -> String {
+    let suite = of.split('/').next().unwrap_or(of);
+    // A series has `n` in the place of a size, and is no case.
+    let is_series = of.split('/').any(|part| part == "n");
+    let shown = if is_series { suite } else { of };
+    let shown = quoted(shown);
+    format!(
+        "`ulpgate explain {shown}` shows why; a finding that is meant gets `expect` and `because` in {SUITES}/{suite}.toml"
+    )
+}
+
+/// A name as a shell takes it for one word.
+pub fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=,:@%".contains(c);
+    if name.chars().all(is_plain) { name.to_string() } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }
 
 /// A number of things, such as `1 case` and `2 cases`.
@@ -124,9 +144,9 @@ pub fn quantity(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Writes a line in as many as it needs; no word is broken.
+/// Writes a line in as many as the terminal's width needs; no word is broken.
 pub fn wrap(line: &str, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
-    let options = textwrap::Options::new(WIDTH)
+    let options = textwrap::Options::new(width())
         .subsequent_indent(indent)
         .break_words(false)
         .word_separator(textwrap::WordSeparator::AsciiSpace)
@@ -141,7 +161,7 @@ pub fn json(suites: &[SuiteRecord], out: &mut dyn Write) -> Result<(), Failure> 
         .map(|l| {
             serde_json::json!({
                 "suite": l.suite, "claim": l.claim, "cases": l.cases, "expected": l.expected,
-                "unexpected": l.unexpected, "worst": l.worst, "verdict": l.verdict.name(),
+                "unexpected": l.unexpected, "worst": l.worst, "found": l.said, "verdict": l.verdict.name(),
             })
         })
         .collect();

@@ -6,11 +6,26 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 
+use terminal_size::{Width, terminal_size};
+
 use crate::name::{LONGEST_LINE, is_obeyed, left_out, one_line, push_escaped};
 
 thread_local! {
     /// Whether the bytes written are a style of ours, which the terminal is to obey.
     static IS_STYLE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Columns of a terminal of unknown width.
+const COLUMNS: usize = 80;
+
+/// Text narrower than this cannot be read, and is left to the terminal to fold.
+const NARROWEST: usize = 20;
+
+/// The columns of the terminal: its own width, else what `COLUMNS` says, else 80.
+pub fn width() -> usize {
+    let told = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let columns = terminal_size().map(|(Width(columns), _)| usize::from(columns)).or_else(told);
+    columns.filter(|columns| *columns >= NARROWEST).unwrap_or(COLUMNS)
 }
 
 /// Standard output: characters that a terminal would obey are escaped, and long lines are cut with a note that says how

@@ -2,7 +2,6 @@
 //! [`exact`] over the real numbers. [`result_errors`] gives the distances of results from the exact ones, and
 //! [`TokenTruth`] the rows with another token than the truth.
 
-mod comparand;
 mod result_errors;
 mod token_rows;
 

@@ -1,10 +1,12 @@
 //! The devices of a program, and the computations in which they tell themselves apart (docs/design/hlo.md, "Programs
 //! for several devices").
 
-use super::ast::{self, Module, Position};
+use super::ast::{self, Instruction, Module, Position};
 use super::error::LowerError;
-use super::opcode::Opcode;
+use super::group_list;
+use super::opcode::{Collective, Opcode};
 use super::sharding_mesh;
+use super::view::Attributes;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -22,7 +24,8 @@ pub(super) struct Devices {
 }
 
 impl Devices {
-    /// As the module's header says: `replica_count` and `num_partitions`, 1 where it says nothing.
+    /// As the module's header says: `replica_count` and `num_partitions`. A count that it leaves out is as large as the groups and pairs
+    /// of its collectives need: XLA's runtime has it from elsewhere.
     ///
     /// # Errors
     /// If there are more than [`DEVICES`], or a count is no number.
@@ -34,18 +37,19 @@ impl Devices {
             is_unknown: false,
         };
         let count = |name: &str| {
-            let Some(attribute) = module.attributes.iter().find(|a| a.name == name) else { return Ok(1) };
+            let Some(attribute) = module.attributes.iter().find(|a| a.name == name) else { return Ok(None) };
             let number = if let ast::Value::Word(word) = &attribute.value { word.parse().ok() } else { None };
             match number {
-                Some(number) if (1..=DEVICES).contains(&number) => Ok(number),
+                Some(number) if (1..=DEVICES).contains(&number) => Ok(Some(number)),
                 _ => Err(fail(format!("{name} is a number from 1 to {DEVICES}"))),
             }
         };
         let are_cut = module.is_compiled();
-        let replicas = count("replica_count")?;
+        let named = Named::of(module);
+        let replicas = count("replica_count")?.unwrap_or(named.replicas);
         let partitions = match sharding_mesh::devices(module) {
             Some(partitions) if !are_cut => partitions,
-            _ => count("num_partitions")?,
+            _ => count("num_partitions")?.unwrap_or(named.partitions.max(named.devices.div_ceil(replicas))),
         };
         if replicas.saturating_mul(partitions) > DEVICES {
             return Err(fail(format!("{replicas} replicas of {partitions} partitions: {DEVICES} devices at most")));
@@ -89,4 +93,138 @@ fn is_telling(opcode: &Opcode) -> bool {
 /// Whether an instruction itself lets devices tell themselves apart, or learn of another.
 pub(super) fn tells(instruction: &ast::Instruction) -> bool {
     is_telling(&instruction.opcode) || instruction.opcode.refusal().is_some()
+}
+
+/// Counts that the groups and pairs of a module's collectives name, each at least 1.
+struct Named {
+    replicas: usize,
+    partitions: usize,
+    devices: usize,
+}
+
+impl Named {
+    fn of(module: &Module) -> Named {
+        let mut named = Named { replicas: 1, partitions: 1, devices: 1 };
+        for computation in &module.computations {
+            for instruction in &computation.instructions {
+                if matches!(instruction.opcode, Opcode::Collective(_)) {
+                    named.add(computation, instruction);
+                }
+            }
+        }
+        named
+    }
+
+    fn add(&mut self, computation: &ast::Computation, instruction: &Instruction) {
+        let lists = instruction.attributes.iter().filter(|a| LISTS.contains(&a.name.as_str()));
+        let most = lists.filter_map(|a| group_list::read(&a.value)).flatten().flatten().max();
+        let found = most.map(|most| most.saturating_add(1)).or_else(|| members(computation, instruction));
+        // What contradicts itself is refused where it is lowered.
+        let (Some(found), Ok(mode)) = (found, Mode::of(instruction)) else { return };
+        let count = match mode {
+            Mode::Replicas | Mode::ReplicasOfAllPartitions => &mut self.replicas,
+            Mode::Partitions => &mut self.partitions,
+            Mode::Devices => &mut self.devices,
+        };
+        *count = (*count).max(found);
+    }
+}
+
+/// The members of the one group that an exchange without groups is between, as its shapes tell: parts in the whole, or operands.
+fn members(computation: &ast::Computation, instruction: &Instruction) -> Option<usize> {
+    let ast::Operands::Values(operands) = &instruction.operands else { return None };
+    let name = &operands.first()?.name;
+    let operand = computation.instructions.iter().find(|one| one.name == *name)?;
+    let attributes = Attributes::of(instruction);
+    let extent = |shape: &ast::Shape| match shape {
+        ast::Shape::Array { dims, .. } => dims.get(attributes.one_number("dimensions").ok()?).copied(),
+        ast::Shape::Tuple(_) => None,
+    };
+    // Of several arrays at once, the first.
+    let first = |shape: &ast::Shape, at: usize| match shape {
+        ast::Shape::Tuple(parts) => parts.get(at).and_then(extent),
+        one => extent(one),
+    };
+    let (part, whole) = match instruction.opcode {
+        Opcode::Collective(Collective::AllGather) => (extent(&operand.shape)?, first(&instruction.shape, 0)?),
+        // (operand, result)
+        Opcode::Collective(Collective::AllGatherStart) => (extent(&operand.shape)?, first(&instruction.shape, 1)?),
+        Opcode::Collective(Collective::ReduceScatter) => (first(&instruction.shape, 0)?, extent(&operand.shape)?),
+        Opcode::Collective(Collective::AllToAll) if attributes.find("dimensions").is_none() => {
+            return Some(operands.len());
+        }
+        _ => return None,
+    };
+    let count = whole.checked_div(part).filter(|count| count.checked_mul(part) == Some(whole))?;
+    usize::try_from(count).ok()
+}
+
+/// Attributes of collectives that name devices.
+const LISTS: [&str; 2] = ["replica_groups", "source_target_pairs"];
+
+/// Meaning of the numbers in `replica_groups`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Mode {
+    /// Replicas; each partition has groups of its own.
+    Replicas,
+    /// Partitions; each replica has groups of its own.
+    Partitions,
+    /// Replicas, of all partitions together.
+    ReplicasOfAllPartitions,
+    /// Devices.
+    Devices,
+}
+
+impl Mode {
+    /// XLA's `GetCollectiveOpGroupMode`.
+    ///
+    /// # Errors
+    /// If the attributes contradict each other.
+    pub fn of(instruction: &Instruction) -> Result<Mode> {
+        let attributes = Attributes::of(instruction);
+        let by_device = attributes.flag("use_global_device_ids")?;
+        let counts_devices = matches!(
+            instruction.opcode,
+            Opcode::Collective(
+                Collective::AllGather
+                    | Collective::AllGatherStart
+                    | Collective::AllReduce
+                    | Collective::AllReduceStart
+                    | Collective::ReduceScatter
+            )
+        );
+        match (attributes.find("channel_id").is_some(), by_device) {
+            (true, true) => Ok(Mode::Devices),
+            (true, false) if counts_devices => Ok(Mode::ReplicasOfAllPartitions),
+            (true, false) => Ok(Mode::Partitions),
+            (false, false) => Ok(Mode::Replicas),
+            (false, true) => {
+                Err(attributes.refuse("use_global_device_ids", "use_global_device_ids needs a channel_id"))
+            }
+        }
+    }
+
+    /// Number of replicas, partitions or devices, whichever the numbers stand for.
+    pub fn count(self, devices: Devices) -> usize {
+        match self {
+            Mode::Replicas | Mode::ReplicasOfAllPartitions => devices.replicas,
+            Mode::Partitions => devices.partitions,
+            Mode::Devices => devices.count(),
+        }
+    }
+
+    /// A group of numbers, as groups of devices.
+    pub fn spread(self, group: &[usize], devices: Devices) -> Vec<Vec<usize>> {
+        let device = |replica: usize, partition: usize| replica * devices.partitions + partition;
+        let list = |of: &dyn Fn(usize) -> usize| group.iter().map(|number| of(*number)).collect();
+        match self {
+            Mode::Replicas => (0..devices.partitions).map(|p| list(&|replica| device(replica, p))).collect(),
+            Mode::Partitions => (0..devices.replicas).map(|r| list(&|partition| device(r, partition))).collect(),
+            Mode::ReplicasOfAllPartitions => {
+                let pairs = group.iter().flat_map(|replica| (0..devices.partitions).map(move |p| (*replica, p)));
+                vec![pairs.map(|(replica, partition)| device(replica, partition)).collect()]
+            }
+            Mode::Devices => vec![group.to_vec()],
+        }
+    }
 }

@@ -40,6 +40,7 @@ family! {
         AsyncUpdate = "async-update",
         CallDone = "call-done",
         CallStart = "call-start",
+        CallUpdate = "call-update",
         CopyDone = "copy-done",
         CopyStart = "copy-start",
         DynamicSliceDone = "dynamic-slice-done",
@@ -229,6 +230,7 @@ family! {
         Fft = "fft",
         Parameter = "parameter",
         RngBitGenerator = "rng-bit-generator",
+        Scan = "scan",
     }
 }
 
@@ -324,9 +326,7 @@ const WITHOUT_MEANING: &[&str] = &[
     "collective-reduce",
     "cosh",
     "dynamic-reshape",
-    "mulhi",
     "scaled-dot",
-    "scan",
     "shuffle",
     "sinh",
     "stochastic-convert",

@@ -1,33 +1,35 @@
-//! The computing part: programs, the emulated machine, the oracle, and the questions put to their results.
+//! The questions put to programs and their results: the modes of the emulated machine, inputs, subjects, metrics, checks.
 //!
 //! A crate of its own, so that it is built once and optimised, while what reads files and writes reports is neither hot nor
 //! slow to build. Everything here is part of the crate `ulpgate`, under the same paths.
 
 #![deny(missing_docs)]
 
-pub mod activity;
-pub mod analysis;
-pub mod budget;
 pub mod check;
 pub mod criterion;
-pub mod deadline;
 pub mod explore;
-pub mod file;
 pub mod input;
-pub mod ir;
-pub mod machine;
 pub mod metric;
-pub mod name;
-pub mod num;
-pub mod oracle;
+pub mod mode;
 pub mod program;
-pub mod rewrite;
 pub mod same;
-pub mod scaled;
 pub mod stat;
 pub mod subject;
-pub mod tensor;
-pub mod xla_cpu;
 
-/// A fingerprint of this crate's sources, 16 hex digits: builds of one fingerprint compute the same.
-pub const SOURCES: &str = env!("ULPGATE_SOURCES");
+pub use ulpgate_ir::{activity, analysis, budget, deadline, file, ir, name, num, rewrite, scaled, tensor};
+pub use ulpgate_oracle as oracle;
+
+/// The emulated machine, with the modes that name one.
+pub mod machine {
+    pub use crate::mode::{CHIPS, Mode, find_chip};
+    pub use ulpgate_machine::*;
+}
+
+/// Fingerprints of the sources of the crates that compute, 16 hex digits each: builds of equal ones compute the same.
+pub const SOURCES: [&str; 5] = [
+    ulpgate_ir::SOURCES,
+    ulpgate_oracle::SOURCES,
+    ulpgate_machine::SOURCES,
+    mode::BACKEND_SOURCES,
+    env!("ULPGATE_SOURCES"),
+];

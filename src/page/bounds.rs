@@ -27,8 +27,10 @@ pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
             @for suite in suites {
                 @let programs = programs(suite);
                 @if !programs.is_empty() {
-                    h3 { (suite.name()) ": " (suite.header.claim) }
-                    div.plots { @for (program, modes) in &programs { (figure(suite.name(), program, modes)) } }
+                    details.paper {
+                        summary { span.name { (suite.name()) } ": " (suite.header.claim) }
+                        div.plots { @for (program, modes) in &programs { (figure(suite.name(), program, modes)) } }
+                    }
                 }
             }
         }

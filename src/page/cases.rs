@@ -42,6 +42,17 @@ pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
                 input #query type="search" autocomplete="off" spellcheck="false" placeholder="top_p v5e 1024";
                 " " output #hits for="query" aria-live="polite" {}
             }
+            // Filled by the script, too.
+            p #filters hidden {
+                @for (id, name) in [("by-verdict", "verdict"), ("by-suite", "suite"), ("by-chip", "chip"), ("by-metric", "metric")] {
+                    label for=(id) { (name) " " select id=(id) { option value="" { "all" } } } " "
+                }
+                label for="order" { "order " select #order {
+                    option value="" { "as in the suite" }
+                    option value="down" { "largest figure first" }
+                    option value="up" { "smallest figure first" }
+                } }
+            }
             @for suite in suites.iter().filter(|suite| !suite.cases.is_empty()) {
                 details.cases id={ "cases/" (suite.name()) } {
                     summary { span.name { (suite.name()) } ": " (suite.cases.len()) " cases" }
@@ -57,13 +68,23 @@ pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
     }
 }
 
+/// The chip of a case's mode, or the subject where it is another one.
+fn chip(record: &Record) -> &str {
+    record.key.subject.split('/').next().unwrap_or(&record.key.subject)
+}
+
+/// The name of a case's first figure.
+fn metric(record: &Record) -> Option<&str> {
+    record.figures.first().map(|figure| figure.name.as_str())
+}
+
 fn row(record: &Record) -> Markup {
     let id = record.id();
     html! {
-        tr.case id=(id) {
+        tr.case id=(id) data-verdict=(words(record.verdict())) data-chip=(chip(record)) data-metric=[metric(record)] data-value=[record.figures.first().map(|f| f.value)] {
             td { span.id { (id) } }
             td { (badge(record.verdict())) }
-            td { @if let Some(first) = record.figures.first() { (word(&first.column())) " " (shortest(first.value)) } }
+            td { @if let Some(first) = record.figures.first() { (word(&first.column())) " " span.figure { (shortest(first.value)) } } }
         }
     }
 }

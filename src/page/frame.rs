@@ -2,18 +2,22 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::record::SuiteRecord;
 use crate::report::{SuiteLine, Total, suite_lines, total};
 
 use super::cases::badge;
 use super::{
-    Content, alarms, bounds, cases, differences, growth_charts, known_findings, program_flow, rates, recalls, words,
+    Content, alarms, bounds, cases, differences, growth_charts, headlines, known_findings, program_flow, rates,
+    recalls, words,
 };
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// The sections in their order: the element's id, and its name in the navigation.
-const SECTIONS: [(&str, &str); 10] = [
+const SECTIONS: [(&str, &str); 12] = [
+    ("headlines", "Findings"),
+    ("suites", "Suites"),
     ("changes", "Changes"),
     ("alarms", "Alarms"),
     ("known", "Known findings"),
@@ -33,6 +37,8 @@ pub(super) fn document(content: &Content) -> Markup {
     let body = html! {
         (differences::section(content))
         (alarms::section(suites))
+        (headlines::section(suites))
+        (suite_tables(suites, &lines))
         (known_findings::section(suites, &lines))
         (growth_charts::section(suites))
         (bounds::section(suites))
@@ -51,20 +57,20 @@ pub(super) fn document(content: &Content) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { "ulpgate: numerical-precision conformance" }
+                title { "ulpgate: what this run found" }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 a.skip href="#verdict" { "Skip to the verdict" }
                 header {
-                    h1 { "Numerical-precision conformance" }
+                    h1 { "ulpgate: does the arithmetic change what the model says?" }
+                    @if let Some(commit) = content.commit { p.commit { "Suites as of " (commit) "." } }
                     nav aria-label="Sections" {
                         ul { @for (id, name) in SECTIONS { @if there(id) { li { a href={ "#" (id) } { (name) } } } } }
                     }
                 }
                 main {
                     (verdict(content))
-                    (suite_table(&lines))
                     (body)
                 }
                 script { (PreEscaped(SCRIPT)) }
@@ -101,31 +107,86 @@ fn verdict(content: &Content) -> Markup {
     }
 }
 
-/// One line a suite, as on the terminal.
-fn suite_table(lines: &[SuiteLine]) -> Markup {
+/// Questions that suites answer, each with the checks that ask it, the weightiest first.
+const QUESTIONS: [(&str, &[&str]); 4] = [
+    (
+        "Do tokens change?",
+        &[
+            "dropped_token",
+            "self_consistency",
+            "nucleus",
+            "divergence",
+            "permitted",
+            "ties",
+            "recall",
+            "margin",
+            "ratio",
+        ],
+    ),
+    ("Are two programs, batches or chips the same?", &["same", "agreement"]),
+    ("Are errors within their bounds?", &["bound", "criterion", "overflow"]),
+    ("How do errors grow?", &["growth", "drift"]),
+];
+
+/// The question that most cases and series of a suite ask; the last place for a suite without a check.
+fn question(suite: &SuiteRecord) -> usize {
+    let of_cases = suite.cases.iter().flat_map(|record| &record.checks).map(|check| check.check.as_str());
+    let asked: Vec<&str> = of_cases.chain(suite.series.iter().map(|series| series.check.check.as_str())).collect();
+    let count = |(_, checks): &(&str, &[&str])| asked.iter().filter(|check| checks.contains(check)).count();
+    let counts = QUESTIONS.each_ref().map(count);
+    let most = counts.iter().copied().max().filter(|most| *most > 0);
+    counts.iter().position(|count| Some(*count) == most).unwrap_or(QUESTIONS.len())
+}
+
+/// A table a question: its suites, each with its claim and its finding.
+fn suite_tables(suites: &[SuiteRecord], lines: &[SuiteLine]) -> Markup {
+    let of = |place: usize| -> Vec<&SuiteLine> {
+        let asks =
+            |line: &&SuiteLine| suites.iter().any(|suite| suite.name() == line.suite && question(suite) == place);
+        lines.iter().filter(asks).collect()
+    };
     html! {
-        details.paper #suites {
-            summary { "The " (lines.len()) " suites" }
-            div.wide tabindex="0" role="region" aria-label="Suites" {
-                table {
-                    thead { tr {
-                        th scope="col" { "suite" } th scope="col" { "claim" } th.number scope="col" { "cases" }
-                        th.number scope="col" { "known" } th.number scope="col" { "alarms" } th scope="col" { "worst" }
-                        th scope="col" { "verdict" }
-                    } }
-                    tbody {
-                        @for line in lines {
-                            tr {
-                                th scope="row" { a href={ "#cases/" (line.suite) } { (line.suite) } }
-                                td { (line.claim) }
-                                td.number { (line.cases) }
-                                td.number {
-                                    @if line.expected > 0 { a href={ "#known/" (line.suite) } { (line.expected) } } @else { "0" }
-                                }
-                                td.number { (line.unexpected) }
-                                td { (line.worst) }
-                                td { (badge(line.verdict)) }
+        section #suites aria-labelledby="suites-title" {
+            h2 #suites-title { "The " (lines.len()) " suites, by question" }
+            @for (place, title) in QUESTIONS.iter().map(|(title, _)| *title).chain(["Measured"]).enumerate() {
+                @let lines = of(place);
+                @if !lines.is_empty() {
+                    details.paper {
+                        summary { span.name { (title) } " " (lines.len()) " suites" (alarm_count(&lines)) }
+                        (suite_table(title, &lines))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn alarm_count(lines: &[&SuiteLine]) -> Markup {
+    let alarms: usize = lines.iter().map(|line| line.unexpected).sum();
+    html! { @if alarms > 0 { ", " span."badge bad" { (alarms) " alarms" } } }
+}
+
+fn suite_table(title: &str, lines: &[&SuiteLine]) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-label={ "Suites: " (title) } {
+            table {
+                thead { tr {
+                    th scope="col" { "suite" } th scope="col" { "claim" } th scope="col" { "found" }
+                    th.number scope="col" { "cases" } th.number scope="col" { "known" } th.number scope="col" { "alarms" }
+                    th scope="col" { "verdict" }
+                } }
+                tbody {
+                    @for line in lines {
+                        tr {
+                            th scope="row" { a href={ "#cases/" (line.suite) } { (line.suite) } }
+                            td { (line.claim) }
+                            td { (line.said) }
+                            td.number { (line.cases) }
+                            td.number {
+                                @if line.expected > 0 { a href={ "#known/" (line.suite) } { (line.expected) } } @else { "0" }
                             }
+                            td.number { (line.unexpected) }
+                            td { (badge(line.verdict)) }
                         }
                     }
                 }

@@ -11,7 +11,7 @@ use crate::report::{Growth, growths};
 use super::axis::ChartAxis;
 use super::cases::badge;
 use super::chart::{Chart, Mark, swatch};
-use super::words::word;
+use super::words::{axis_name, word};
 
 /// Growths that share a chart: of one metric, on one input.
 struct GrowthPanel<'a> {
@@ -31,8 +31,10 @@ pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
             @for suite in suites {
                 @let panels = panels(suite);
                 @if !panels.is_empty() {
-                    h3 { (suite.name()) ": " (suite.header.claim) }
-                    div.plots { @for panel in &panels { (figure(suite.name(), panel)) } }
+                    details.paper {
+                        summary { span.name { (suite.name()) } ": " (suite.header.claim) }
+                        div.plots { @for panel in &panels { (figure(suite.name(), panel, &panels)) } }
+                    }
                 }
             }
         }
@@ -50,10 +52,12 @@ fn panels(suite: &SuiteRecord) -> Vec<GrowthPanel<'_>> {
     panels.into_iter().map(|((metric, input), growths)| GrowthPanel { metric, input, growths }).collect()
 }
 
-fn chart(panel: &GrowthPanel) -> Option<Chart> {
-    let points = || panel.growths.iter().flat_map(|growth| &growth.points);
+/// The chart of a panel. All panels of a suite with one metric have the same scales, so that they can be compared.
+fn chart(panel: &GrowthPanel, panels: &[GrowthPanel]) -> Option<Chart> {
+    let alike = || panels.iter().filter(|other| other.metric == panel.metric);
+    let points = || alike().flat_map(|panel| &panel.growths).flat_map(|growth| &growth.points);
     let x = ChartAxis::of_sizes("size n", points().map(|p| p.n))?;
-    let y = ChartAxis::log(panel.metric, points().map(|p| p.value))?;
+    let y = ChartAxis::log(&axis_name(panel.metric), points().map(|p| p.value))?;
     let (mut bands, mut lines, mut dots) = (Vec::new(), Vec::new(), Vec::new());
     for (series, growth) in panel.growths.iter().enumerate() {
         dots.extend(growth.points.iter().map(|p| Mark::Point(series, [p.n as f64, p.value])));
@@ -71,9 +75,9 @@ fn chart(panel: &GrowthPanel) -> Option<Chart> {
     Some(Chart { x, y, marks })
 }
 
-fn figure(suite: &str, panel: &GrowthPanel) -> Markup {
+fn figure(suite: &str, panel: &GrowthPanel, panels: &[GrowthPanel]) -> Markup {
     let title = format!("{} on {}", panel.metric, panel.input);
-    let chart = chart(panel);
+    let chart = chart(panel, panels);
     html! {
         figure.plot data-points=(chart.as_ref().map_or(0, Chart::points)) {
             figcaption { (word(panel.metric)) " on " span.id { (panel.input) } }

@@ -13,6 +13,7 @@ mod chart;
 mod differences;
 mod frame;
 mod growth_charts;
+mod headlines;
 mod known_findings;
 mod program_flow;
 mod rates;
@@ -37,6 +38,8 @@ pub const FORM: (&str, &str) = (
 pub struct Content<'a> {
     /// The records of all suites, in their order.
     pub suites: &'a [SuiteRecord],
+    /// The commit that the suites are of, with its date, in words; `None` where there is none.
+    pub commit: Option<&'a str>,
     /// The changes; `None` if there was nothing to compare with, or nothing to tell of it.
     pub changes: Option<Changes<'a>>,
     /// The precision flows of programs that suites take from files.

@@ -21,8 +21,10 @@ pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
                 @let pools = pools(&suite.cases);
                 @let tables = tables(&pools);
                 @if !tables.is_empty() {
-                    h3 { (suite.name()) ": " (suite.header.claim) }
-                    @for (check, pools) in tables { (table(suite.name(), check, &pools)) }
+                    details.paper {
+                        summary { span.name { (suite.name()) } ": " (suite.header.claim) }
+                        @for (check, pools) in tables { (table(suite.name(), check, &pools)) }
+                    }
                 }
             }
         }

@@ -30,6 +30,33 @@ pub(super) fn word(column: &str) -> Markup {
     }
 }
 
+/// Names of metrics for people who read an axis.
+const AXES: [(&str, &str); 15] = [
+    ("componentwise", "largest error over magnitudes"),
+    ("frobenius", "norm of the error"),
+    ("kl_max", "largest KL divergence, nat"),
+    ("kl_mean", "mean KL divergence, nat"),
+    ("max_abs_error", "largest error"),
+    ("max_ulp", "largest error, ulp"),
+    ("mean_square", "mean square of the error"),
+    ("mean_ulp", "mean error, ulp"),
+    ("p99_ulp", "error that 99 % keep, ulp"),
+    ("prob_sum_error", "error of the sum of probabilities"),
+    ("relative_frobenius", "relative error"),
+    ("rms", "root mean square of the error"),
+    ("rms_componentwise", "rms error over magnitudes"),
+    ("total_abs_error", "sum of errors"),
+    ("total_variation", "total variation"),
+];
+
+/// A metric's column as the name of an axis: in words, and against which mode if it is none of the truth.
+pub(super) fn axis_name(column: &str) -> String {
+    let name = base(column);
+    let words = AXES.iter().find(|(metric, _)| *metric == name).map(|(_, words)| (*words).to_string());
+    let words = words.unwrap_or_else(|| name.replace('_', " "));
+    column.split_once(" vs ").map_or(words.clone(), |(_, mode)| format!("{words}, against {mode}"))
+}
+
 /// A case's id, linked to its row.
 pub(super) fn case_link(id: &str) -> Markup {
     html! { a.id href=(fragment(id)) { (id) } }
@@ -67,8 +94,7 @@ pub(super) fn list(suites: &[SuiteRecord]) -> Markup {
             h2 #words-title { "What the names mean" }
             p { "A case is called " code { "suite/program/mode/input/size/seed" } ", and a mode is "
                 code { "chip/precision/excess" } ", with refinements behind a plus sign." }
-            h3 { "Checks" }
-            dl {
+            details { summary { "Checks" } dl {
                 @for check in CHECKS.iter().filter(|check| checks.contains(check.name())) {
                     dt id={ "word-" (check.name()) } { (check.name()) }
                     dd { (check.doc()) }
@@ -79,21 +105,19 @@ pub(super) fn list(suites: &[SuiteRecord]) -> Markup {
                         dd { (figure.doc) " [" (figure.unit.name()) "]" }
                     }
                 }
-            }
-            h3 { "Metrics" }
-            dl {
+            } }
+            details { summary { "Metrics" } dl {
                 @for metric in METRICS.iter().filter(|metric| figures.contains(metric.name())) {
                     dt id={ "word-" (metric.name()) } { (metric.name()) }
                     dd { (metric.doc()) " [" (metric.unit().name()) "]" }
                 }
-            }
-            h3 { "Modes" }
-            dl {
+            } }
+            details { summary { "Modes" } dl {
                 @for (name, doc) in parts(&subjects) {
                     dt { (name) }
                     dd { (doc) }
                 }
-            }
+            } }
         }
     }
 }
@@ -134,6 +158,15 @@ mod tests {
         assert_eq!(base("kl_max vs cpu/f32/off"), "kl_max");
         assert!(word("lost[output=token]").into_string().contains("href=\"#word-lost\""));
         assert_eq!(word("a<b").into_string(), "a&lt;b");
+    }
+
+    #[test]
+    fn each_metric_has_a_name_for_people() {
+        let named = |name: &str| AXES.iter().any(|(metric, _)| *metric == name);
+        let missing: Vec<&str> = METRICS.iter().map(|metric| metric.name()).filter(|name| !named(name)).collect();
+        assert!(missing.is_empty() && AXES.len() == METRICS.len(), "{missing:?}");
+        assert_eq!(axis_name("max_ulp vs cpu/f32/off"), "largest error, ulp, against cpu/f32/off");
+        assert_eq!(axis_name("lost[output=token]"), "lost");
     }
 
     #[test]

@@ -19,8 +19,9 @@ pub struct Build {
 impl Build {
     /// The build that runs.
     pub fn current() -> Build {
-        let sources = [ulpgate_numerics::SOURCES, env!("ULPGATE_SOURCES")];
-        let sources = format!("{:016x}", fingerprint(sources.map(str::as_bytes).into_iter()));
+        let own = [ulpgate_hlo::SOURCES, env!("ULPGATE_SOURCES")];
+        let sources = ulpgate_numerics::SOURCES.into_iter().chain(own);
+        let sources = format!("{:016x}", fingerprint(sources.map(str::as_bytes)));
         Build { version: env!("CARGO_PKG_VERSION").to_string(), sources }
     }
 }

@@ -28,14 +28,12 @@ impl Report for Markdown {
 fn summary(suites: &[SuiteRecord]) -> String {
     let mut text =
         String::from("# Summary\n\nOne line a suite; every case is in the suite's CSV, every fit in growth.csv.\n\n");
-    text.push_str("| suite | claim | cases | findings expected | not expected | worst | verdict |\n|---|---|---|---|---|---|---|\n");
+    text.push_str("| suite | claim | cases | findings expected | not expected | found | verdict |\n|---|---|---|---|---|---|---|\n");
     for line in suite_lines(suites) {
-        let SuiteLine { suite, claim, cases, expected, unexpected, worst, verdict } = line;
-        let _ = writeln!(
-            text,
-            "| {suite} | {claim} | {cases} | {expected} | {unexpected} | {worst} | {} |",
-            verdict.name()
-        );
+        let SuiteLine { suite, claim, cases, expected, unexpected, said, verdict, .. } = line;
+        let said = said.replace('|', "\\|");
+        let _ =
+            writeln!(text, "| {suite} | {claim} | {cases} | {expected} | {unexpected} | {said} | {} |", verdict.name());
     }
     for suite in suites {
         let lines = read_out(suite);

@@ -6,6 +6,7 @@ use crate::check::Outcome;
 use crate::record::{Figure, FitRecord, Record, Series, SeriesRecord, SuiteRecord, Verdict, shortest};
 
 use super::pool::{Pool, Rate, pools};
+use super::said::said;
 
 /// One suite in one line of the summary.
 pub struct SuiteLine {
@@ -21,6 +22,8 @@ pub struct SuiteLine {
     pub unexpected: usize,
     /// The largest value of the suite's first figure, behind its name: `max_ulp 0.5`. Empty without figures.
     pub worst: String,
+    /// The suite's finding in a sentence, with the figure that bears its claim.
+    pub said: String,
     /// The weightiest verdict of cases and series.
     pub verdict: Verdict,
 }
@@ -34,6 +37,7 @@ pub fn suite_lines(suites: &[SuiteRecord]) -> Vec<SuiteLine> {
         expected: suite.verdicts().filter(|v| v.is_known()).count(),
         unexpected: suite.verdicts().filter(|v| !v.as_expected()).count(),
         worst: worst(&suite.cases),
+        said: said(suite),
         verdict: suite.verdicts().max().unwrap_or(Verdict::Measured),
     };
     suites.iter().filter(|suite| !suite.cases.is_empty()).map(line).collect()

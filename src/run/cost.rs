@@ -8,6 +8,8 @@ use crate::stat::fit_log_log;
 pub struct Cost {
     /// The suite's name.
     pub suite: String,
+    /// The ids of the cases.
+    pub cases: Vec<String>,
     /// Operations of the program over all rows, once for the truth and once a mode.
     pub work: f64,
     /// Seconds of its batches, summed: they may have run at the same time.
@@ -38,7 +40,7 @@ pub fn slowest(costs: &[Cost], count: usize) -> Vec<SuiteCost> {
                 suite.seconds += cost.seconds;
             }
             None => {
-                let Cost { suite, work, seconds } = cost.clone();
+                let Cost { suite, work, seconds, .. } = cost.clone();
                 suites.push(SuiteCost { suite, work, seconds, exponent: None });
             }
         }
@@ -94,7 +96,8 @@ mod tests {
 
     #[test]
     fn the_slowest_come_first_with_their_growth() {
-        let cost = |suite: &str, work: f64, seconds| Cost { suite: suite.to_string(), work, seconds };
+        let cost =
+            |suite: &str, work: f64, seconds| Cost { suite: suite.to_string(), cases: Vec::new(), work, seconds };
         let costs = [cost("a", 1.0, 2.0), cost("b", 1e3, 1.0), cost("b", 1e4, 10.0), cost("b", 1e5, 100.0)];
         let found = slowest(&costs, 2);
         assert_eq!(found.iter().map(|s| s.suite.as_str()).collect::<Vec<_>>(), ["b", "a"]);

@@ -53,7 +53,8 @@ pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
         batches.into_par_iter().map(|rows| deadline.within(|| part(rows))).collect();
     let mut whole: Option<Vec<Progressing>> = None;
     let mut stats = Stats::default();
-    let mut cost = Cost { suite: first.problem.suite.clone(), work: 0.0, seconds: 0.0 };
+    let cases = group.cases.iter().map(|case| case.id.clone()).collect();
+    let mut cost = Cost { suite: first.problem.suite.clone(), cases, work: 0.0, seconds: 0.0 };
     for part in parts {
         let Part { states, stats: more, work, seconds } = part?;
         stats.merge(&more);

@@ -65,7 +65,7 @@ fn arguments_of_the_action_are_words_and_nothing_else() {
 fn the_binary_is_kept_for_the_files_that_it_was_built_of() {
     let action = fs::read_to_string(Path::new(ROOT).join("examples/ci/action.yml")).unwrap();
     let key = action.lines().find_map(|line| line.trim_start().strip_prefix("key: ")).unwrap();
-    assert!(key.ends_with("-${{ steps.sources.outputs.hash }}") && !action.contains("action_ref"), "{key}");
+    assert!(key.ends_with("-${{ steps.sources.outputs.hash }}"), "{key}");
     let folder = Folder::new(&[]);
     fs::create_dir_all(folder.path("action/examples/ci")).unwrap();
     fs::create_dir_all(folder.path("action/src")).unwrap();
@@ -93,4 +93,43 @@ fn the_binary_is_kept_for_the_files_that_it_was_built_of() {
     assert_ne!(second, first);
     fs::rename(folder.path("action/src/a b.rs"), folder.path("action/src/c.rs")).unwrap();
     assert_ne!(hash(), second);
+}
+
+/// A release's binary is taken where its checksum is right; anything else is built from source.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_action_takes_a_release_whose_checksum_is_right() {
+    let action = fs::read_to_string(Path::new(ROOT).join("examples/ci/action.yml")).unwrap();
+    let script = scripts(&action)[1].clone();
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    for (what, expected) in [("released", "released"), ("forged", "built"), ("absent", "built")] {
+        let folder = Folder::new(&[]);
+        fs::create_dir_all(folder.path("bin")).unwrap();
+        fs::create_dir_all(folder.path(&format!("release/ulpgate-{target}"))).unwrap();
+        folder.write("bin/curl", "#!/bin/sh\nfor last; do :; done\ncp \"$RELEASE/$(basename \"$last\")\" .\n");
+        folder.write(
+            "bin/cargo",
+            "#!/bin/sh\nmkdir -p \"$HOME/.ulpgate/bin\"\nprintf built > \"$HOME/.ulpgate/bin/ulpgate\"\n",
+        );
+        folder.write(&format!("release/ulpgate-{target}/ulpgate"), "released");
+        let pack = format!(
+            "chmod +x bin/*; cd release; tar -czf ulpgate-{target}.tar.gz ulpgate-{target}; shasum -a 256 *.tar.gz > SHA256SUMS"
+        );
+        bash(&folder.path("."), &pack, &[]);
+        match what {
+            "forged" => folder.write(&format!("release/ulpgate-{target}.tar.gz"), "something else"),
+            "absent" => fs::remove_file(folder.path(&format!("release/ulpgate-{target}.tar.gz"))).unwrap(),
+            _ => {}
+        }
+        let path = format!("{}:{}", folder.path("bin").display(), std::env::var("PATH").unwrap());
+        let release = folder.path("release");
+        let variables = [
+            ("PATH", path.as_str()),
+            ("RELEASE", release.to_str().unwrap()),
+            ("GITHUB_ACTION_PATH", "."),
+            ("ADDRESS", "https://example.org/download/v1"),
+        ];
+        bash(&folder.path("."), &script, &variables);
+        assert_eq!(folder.read(".ulpgate/bin/ulpgate"), expected, "{what}");
+    }
 }

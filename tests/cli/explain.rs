@@ -17,9 +17,14 @@ fn everything_listed_is_explained() {
         kinds.insert(kind.to_string());
         assert!(text.contains(name) && !doc.is_empty(), "{kind} {name}");
         let explained = folder.exits(0, &["explain", name]).out;
-        assert!(explained.contains(doc), "{kind} {name}: {explained}");
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(&explained).contains(&words(doc)), "{kind} {name}: {explained}");
     }
-    assert_eq!(kinds.len(), 13, "{kinds:?}");
+    assert_eq!(kinds.len(), 14, "{kinds:?}");
+    // A name is a line of the list.
+    let names = text.lines().filter(|line| line.starts_with("  ")).count();
+    assert_eq!(names, entries.len(), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     for kind in kinds {
         let listed: serde_json::Value = serde_json::from_str(&folder.exits(0, &["list", &kind, "--json"]).out).unwrap();
         let of_kind: Vec<_> = entries.iter().filter(|e| e["kind"] == kind.as_str()).cloned().collect();
@@ -160,4 +165,84 @@ fn recorded_results_are_not_blamed_on_a_compiler() {
             assert!(!words.contains(blame), "{blame}: {told}");
         }
     }
+}
+
+/// Words that a run prints.
+#[test]
+fn words_of_the_output_are_explained() {
+    let folder = Folder::new(&[]);
+    for (word, says) in [
+        ("known", "A finding that its suite expects"),
+        ("alarm", "not as its suite expects"),
+        ("worst", "first figure"),
+        ("finding", "A deviation that a check found"),
+        ("excess", "digits that a compiler keeps"),
+        ("rule", "A rewrite that a compiler does"),
+        ("ulp", "Unit in the last place"),
+    ] {
+        let out = folder.exits(0, &["explain", word]).out;
+        assert!(out.starts_with(&format!("{word}: ")) && out.contains(says), "{out}");
+        assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    }
+}
+
+/// A suite is shown by what it asks, and not as a list of its cases.
+#[test]
+fn a_suite_is_shown_by_its_questions() {
+    let folder = Folder::new(&[("tiny", &edited(TINY, &[("n = [8]", "n = [8, 16, 32, 64, 128]")]))]);
+    let out = folder.exits(0, &["explain", "tiny"]).out;
+    for says in [
+        "tiny: The most probable token survives",
+        "Why it matters: A token that is lost",
+        "5 cases in 1 group:",
+        "- argmax[rows=2] on v5e/default/off: dropped_token (expected: pass)",
+        "and 2 more",
+        "Next: `ulpgate run tiny`",
+    ] {
+        assert!(out.contains(says), "{says}: {out}");
+    }
+}
+
+/// Help, lists and explanations keep to the width of the terminal.
+#[test]
+fn texts_fold_at_the_width_of_the_terminal() {
+    let folder = Folder::new(&[("tiny", TINY)]);
+    for (columns, arguments) in [
+        ("60", &["--help"][..]),
+        ("60", &["hlo", "diff", "--help"]),
+        ("60", &["list"]),
+        ("60", &["explain", "xla-cpu"]),
+        ("60", &["explain", "v5e/default/off"]),
+        ("100", &["explain", "xla-cpu"]),
+    ] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ulpgate"));
+        let ran = command.args(arguments).current_dir(folder.path(".")).env("COLUMNS", columns).output().unwrap();
+        let out = String::from_utf8(ran.stdout).unwrap();
+        let width: usize = columns.parse().unwrap();
+        let longest = out.lines().map(|line| line.chars().count()).max().unwrap();
+        let long: Vec<&str> = out.lines().filter(|line| line.chars().count() > width).collect();
+        // A word that has no room goes on.
+        assert!(
+            long.iter().all(|line| line.split_whitespace().any(|word| word.len() > 30)),
+            "{arguments:?}: {long:#?}"
+        );
+        assert!(longest > width / 2, "{arguments:?}: {longest}");
+    }
+}
+
+#[test]
+fn shells_complete_and_the_manual_has_every_command() {
+    let folder = Folder::new(&[]);
+    for (shell, has) in [("bash", "_ulpgate()"), ("zsh", "#compdef ulpgate"), ("fish", "complete -c ulpgate")] {
+        let script = folder.exits(0, &["completions", shell]).out;
+        assert!(script.contains(has) && script.contains("explore") && script.contains("bless"), "{shell}");
+    }
+    let page = folder.exits(0, &["man"]).out;
+    assert!(page.contains(".TH ulpgate 1") && page.contains("ulpgate\\-gate(1)"), "{page}");
+    folder.exits(0, &["man", "--out", "pages"]);
+    let pages = folder.names("pages");
+    for name in ["ulpgate.1", "ulpgate-gate.1", "ulpgate-hlo-diff.1"] {
+        assert!(pages.iter().any(|page| page == name), "{pages:?}");
+    }
+    assert!(folder.read("pages/ulpgate-gate.1").contains("baseline"));
 }

@@ -38,7 +38,16 @@ fn junit_has_a_test_for_every_case() {
     let text = folder.read("known.xml");
     assert!(text.contains("known, and still there:\ndropped_token: "), "{text}");
     folder.exits(0, &["run", "--junit", "known.xml"]);
-    assert_eq!(folder.read("known.xml"), text);
+    let timeless = |text: &str| -> String {
+        let parts = text.split(" time=\"").enumerate();
+        parts.map(|(at, part)| if at == 0 { part } else { part.split_once('"').unwrap().1 }).collect()
+    };
+    assert_eq!(timeless(&folder.read("known.xml")), timeless(&text));
+    // Each case has the seconds that it took, and a suite theirs together.
+    let report = Report::deserialize_from_str(&text).unwrap();
+    let suite = report.test_suites.first().unwrap();
+    let took: f64 = suite.test_cases.iter().map(|case| case.time.unwrap().as_secs_f64()).sum();
+    assert!(took > 0.0 && (suite.time.unwrap().as_secs_f64() - took).abs() < 0.01, "{text}");
 }
 
 #[test]
@@ -48,7 +57,14 @@ fn sarif_points_at_the_matrix_that_asks() {
     let log: Value = serde_json::from_str(&folder.read("found.sarif")).unwrap();
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
-    assert_eq!(run["tool"]["driver"]["rules"], serde_json::json!([{"id": "dropped_token"}]));
+    let [rule] = run["tool"]["driver"]["rules"].as_array().unwrap().as_slice() else { panic!("{run}") };
+    assert_eq!((&rule["id"], &rule["name"]), (&Value::from("dropped_token"), &Value::from("DroppedToken")));
+    // GitHub shows these, and asks for them.
+    for text in ["shortDescription", "fullDescription", "help"] {
+        let text = rule[text]["text"].as_str().unwrap();
+        assert!(text.len() > 20 && text.ends_with(['.', '?']), "{rule}");
+    }
+    assert!(rule["help"]["markdown"].as_str().unwrap().contains("ulpgate explain CASE"), "{rule}");
     let [result] = run["results"].as_array().unwrap().as_slice() else { panic!("{run}") };
     assert_eq!((&result["ruleId"], &result["level"]), (&Value::from("dropped_token"), &Value::from("error")));
     let place = &result["locations"][0]["physicalLocation"];
@@ -77,6 +93,8 @@ fn github_gets_annotations_and_a_summary() {
     let annotation = out.lines().find(|line| line.starts_with("::error ")).unwrap();
     let title = format!("::error file=suites/keep.toml,line=5,title=dropped_token in {LOST}::");
     assert!(annotation.starts_with(&title) && annotation.contains("%0Arow "), "{annotation}");
+    let next = format!("%0ANext: `ulpgate explain '{LOST}'` shows why");
+    assert!(annotation.contains(&next), "{annotation}");
     let summary = folder.read("summary.md");
     assert!(summary.starts_with("before\n## ulpgate: 1 problem\n"), "{summary}");
     assert!(summary.contains("\n| tiny | 1 | 0 | 0 |\n"), "{summary}");
@@ -105,4 +123,49 @@ fn a_gate_adds_what_differs_from_the_reports() {
     let result = &log["runs"][0]["results"][0];
     assert_eq!(result["ruleId"], "new");
     assert_eq!(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "suites/softmax.toml");
+}
+
+/// A red gate names the case to look at and the way to accept it, on the terminal as in annotations.
+#[test]
+fn a_red_gate_names_the_next_command() {
+    let folder = Folder::new(&[("softmax", SOFTMAX)]);
+    folder.exits(0, &["run"]);
+    assert!(!folder.exits(0, &["gate"]).out.contains("Next:"));
+    let text = folder.read("reports/softmax.csv");
+    let (rest, last) = text.trim_end().rsplit_once('\n').unwrap();
+    folder.write("reports/softmax.csv", &format!("{rest}\n"));
+    let case = last.split(',').next().unwrap();
+    let next = format!("`ulpgate explain '{}'` shows the case", case.trim_matches('"'));
+    let out = folder.exits(1, &["gate", "--github"]).out;
+    let told: String = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains(&format!("Next: {next}; `ulpgate gate --bless` accepts what there is now.")), "{out}");
+    let annotation = out.lines().find(|line| line.starts_with("::error ")).unwrap();
+    assert!(annotation.contains(&format!("Next: {next}")), "{annotation}");
+    // A finding that no suite expects is not to be accepted by the gate.
+    let folder = super::Folder::new(&[("keep", &edited(KEEP, &[("EXCESS", "cpu")]))]);
+    folder.exits(1, &["run"]);
+    let out = folder.exits(1, &["gate"]).out;
+    let told: String = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        told.contains("shows why; a finding that is meant gets `expect` and `because` in suites/keep.toml"),
+        "{out}"
+    );
+    assert!(!told.contains("--bless"), "{out}");
+}
+
+/// So does a red comparison of programs.
+#[test]
+fn a_red_diff_names_the_next_command() {
+    let folder = Folder::new(&[]);
+    folder.exits(0, &["init", "."]);
+    let [off, on] = ["off", "on"].map(|flag| format!("programs/keep_max.excess_{flag}.hlo"));
+    assert_eq!(folder.exits(0, &["hlo", "diff", &off, &off, "--github"]).out, "");
+    let out = folder.exits(1, &["hlo", "diff", &off, &on, "--github"]).out;
+    let told: String = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains(&format!("`ulpgate same {off} {on}` says whether any bit changes.")), "{out}");
+    let annotations: Vec<&str> = out.lines().filter(|line| line.starts_with("::error ")).collect();
+    assert_eq!(annotations.len(), 2, "{out}");
+    let title = format!("::error file={on},line=1,title=rounding-removed in {on}::rounding-removed ");
+    assert!(annotations[0].starts_with(&title) && annotations[0].contains("%0ANext: --inputs"), "{out}");
+    folder.exits(2, &["hlo", "diff", &off, &on, "--github", "--json"]);
 }

@@ -14,6 +14,32 @@ fn what_init_writes_runs_as_it_stands() {
     let words: Vec<&str> = ran.split_whitespace().collect();
     assert!(words.join(" ").contains("Known findings that are still there: 2."), "{ran}");
     assert!(folder.exits(0, &["gate"]).out.starts_with("4 cases: 0 better, 0 worse, 0 new, 0 gone"));
+    // A reader who adds everything commits reports and nothing that each run writes anew.
+    let git = |arguments: &[&str]| {
+        let ran = std::process::Command::new("git").args(arguments).current_dir(folder.path(".")).output().unwrap();
+        assert!(ran.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&ran.stderr));
+        String::from_utf8(ran.stdout).unwrap()
+    };
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    let added = git(&["ls-files"]);
+    assert!(added.contains("reports/SUMMARY.md") && added.contains(".github/workflows/ulpgate.yml"), "{added}");
+    assert!(!added.contains("records/") && !added.contains("index.html"), "{added}");
+    std::fs::remove_dir_all(folder.path(".git")).unwrap();
+    // The workflow says what is to be set where nothing is, and asks for nothing where the address is given.
+    assert!(
+        said.contains("ULPGATE_REPOSITORY")
+            && folder.read(".github/workflows/ulpgate.yml").contains("::error::set the variable")
+    );
+    let told = folder.exits(0, &["init", "named", "--repository", "me/ulpgate", "--at", "0123abc"]).out;
+    let workflow = folder.read("named/.github/workflows/ulpgate.yml");
+    assert!(
+        workflow.contains("repository: me/ulpgate\n          ref: 0123abc\n") && !workflow.contains("vars."),
+        "{workflow}"
+    );
+    assert!(told.contains("\n  cd named\n") && !told.contains("ULPGATE_REPOSITORY"), "{told}");
+    folder.exits(2, &["init", "other", "--repository", "me"]);
+    std::fs::remove_dir_all(folder.path("named")).unwrap();
     // A result that the suite gave no name.
     let suite = folder.read("suites/sampler.toml");
     folder.write("suites/sampler.toml", &suite.replacen("results = [\"p\", \"keep\"]", "", 1));

@@ -15,30 +15,47 @@ fn the_summary_is_as_long_as_it_is_asked_to_be() {
     }
     let verdict = "NOT as expected: 1 not known.";
     for text in [&plain, &quiet, &verbose] {
-        assert!(text.lines().rev().take(3).any(|line| line == verdict), "{text}");
+        assert!(text.lines().rev().take(5).any(|line| line == verdict), "{text}");
+        let next = "Next: `ulpgate explain\n    'keep/keep_max[rows=64]/v5e/default/cpu/normal/256/0'` shows why;";
+        assert!(text.contains(next), "{text}");
     }
     assert!(plain.contains("\nunexpected-finding: dropped_token in\n    keep/keep_max") && !plain.contains("Truth: "));
-    assert!(quiet.lines().count() <= 5 && !quiet.contains("dropped_token"), "{quiet}");
+    assert!(quiet.lines().count() <= 7 && !quiet.contains("dropped_token"), "{quiet}");
     assert!(verbose.contains("grows as n^") && verbose.contains("Truth: ") && verbose.contains("Slowest: "));
     // Colour is asked for, or there is a terminal.
     assert!(!plain.contains('\u{1b}') && ran(&["--color", "always"]).contains("\u{1b}[31mNOT as expected"));
     folder.exits(2, &["run", "--quiet", "--verbose"]);
 }
 
-/// A figure with a long name goes on in the next line, below its column.
+/// A suite is told in words: its claim, and the figure that bears it, in lines that fit the terminal.
 #[test]
-fn a_suites_line_fits_a_terminal() {
-    let against = "\"relative_frobenius vs cpu/f32/off\", \"max_ulp\"";
-    let suite = edited(SOFTMAX, &[("\"max_ulp\", \"mean_ulp\"", against)]);
-    let out = Folder::new(&[("a-suite-with-a-rather-long-name", &suite)]).exits(0, &["run"]).out;
-    assert!(out.contains("relative_frobenius vs") && out.lines().all(|line| line.chars().count() <= 80), "{out}");
+fn a_suites_claim_and_finding_are_told_in_words() {
+    let known = "kind = \"dropped_token\"\nexpect = \"finding\"\nbecause = \"it reads both views\"";
+    let known = edited(KEEP, &[("EXCESS", "cpu"), ("kind = \"dropped_token\"", known)]);
+    let folder = Folder::new(&[("keep", &known), ("a-suite-with-a-rather-long-name", SOFTMAX)]);
+    let out = folder.exits(0, &["run"]).out;
+    assert!(
+        out.contains(
+            "\nkeep: The mask keeps the most probable token\n  keep_max in v5e/default/cpu loses the best token in "
+        ),
+        "{out}"
+    );
+    assert!(out.contains(" % of rows (1\n    case, 1 known)") || out.contains(" % of rows (1 case, 1 known)"), "{out}");
+    assert!(
+        out.contains("a-suite-with-a-rather-long-name: Softmax stays inside its bound\n  max_ulp of softmax"),
+        "{out}"
+    );
+    assert!(out.contains("As expected: only what the suites expect was found.\n"), "{out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80) && !out.contains("worst"), "{out}");
+    // The summary beside the reports has the same sentence.
+    assert!(folder.read("reports/SUMMARY.md").contains("| keep_max in v5e/default/cpu loses the best token in "));
 }
 
 #[test]
 fn what_is_expected_exits_with_0_and_reports() {
     let folder = Folder::new(&[("tiny", TINY), ("softmax", SOFTMAX)]);
     let ran = folder.exits(0, &[]);
-    assert!(ran.out.contains("9 cases") && ran.out.contains("As expected. "), "{}", ran.out);
+    assert!(ran.out.contains("9 cases") && ran.out.contains("As expected: nothing was found."), "{}", ran.out);
     assert_eq!(
         folder.names("reports"),
         [

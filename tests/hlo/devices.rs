@@ -277,6 +277,45 @@ fn loops_that_differ_end_apart_and_those_that_exchange_end_together() {
     assert!(error.contains("its condition differs"), "{error}");
 }
 
+/// A count that the header leaves out is as large as groups and pairs need; numbers stand for replicas, partitions or devices.
+#[test]
+fn devices_are_counted_by_the_groups_where_the_header_counts_none() {
+    let sum = "sum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n";
+    let of = |header: &str, shape: &str, line: &str| {
+        let text =
+            format!("HloModule m{header}\n{sum}ENTRY e {{\n  x = f32[2] parameter(0)\n  ROOT r = {shape} {line}\n}}\n");
+        lower(&parse(&text).unwrap()).map(|import| import.devices).map_err(|error| error.to_string())
+    };
+    let by_device = "channel_id=1, use_global_device_ids=true";
+    for (header, shape, line, devices) in [
+        ("", "f32[2]", "all-reduce(x), replica_groups={{0,1},{2,3}}, to_apply=sum".to_string(), 4),
+        ("", "f32[2]", format!("all-reduce(x), replica_groups=[2,3]<=[6], to_apply=sum, {by_device}"), 6),
+        ("", "f32[2]", "collective-permute(x), channel_id=1, source_target_pairs={{0,1},{1,7}}".to_string(), 8),
+        ("", "f32[2]", "collective-permute(x), source_target_pairs={{0,1},{1,2}}".to_string(), 3),
+        ("", "f32[2]", "all-reduce(x), replica_groups={}, to_apply=sum".to_string(), 1),
+        ("", "f32[6]", "all-gather(x), replica_groups={}, dimensions={0}".to_string(), 3),
+        ("", "f32[1]", "reduce-scatter(x), replica_groups={}, dimensions={0}, to_apply=sum".to_string(), 2),
+        (", num_partitions=2", "f32[2]", "all-reduce(x), replica_groups={{0,1,2}}, to_apply=sum".to_string(), 6),
+        (
+            ", replica_count=2",
+            "f32[2]",
+            format!("all-reduce(x), replica_groups={{{{0,1,2,5}}}}, to_apply=sum, {by_device}"),
+            6,
+        ),
+    ] {
+        assert_eq!(of(header, shape, &line), Ok(devices), "{header} {line}");
+    }
+    for line in [
+        "all-reduce(x), replica_groups={{0,1024}}, to_apply=sum",
+        "all-reduce(x), replica_groups={{0,18446744073709551615}}, to_apply=sum",
+    ] {
+        let error = of("", "f32[2]", line).unwrap_err();
+        assert!(error.contains("1024 devices at most"), "{error}");
+    }
+    let error = of(", replica_count=2", "f32[2]", "all-reduce(x), replica_groups={{0,2}}, to_apply=sum").unwrap_err();
+    assert!(error.contains("names 2, but the module's header counts 2"), "{error}");
+}
+
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
     let four = "num_partitions=4";

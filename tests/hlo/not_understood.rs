@@ -123,6 +123,11 @@ fn opaque_calls_that_differ_are_named() {
     let same = found(&region("one", "tanh"), &region("two", "tanh"));
     assert_eq!(same.not_understood.alike, ["r (each)"]);
     assert_eq!(differs(&region("one", "tanh"), &region("one", "exponential")), [["r (each)"], ["r (each)"]]);
+    // A name that nothing in the region has is no instruction of it, and not the first one.
+    let of = |name: &str| region("one", "tanh").replace("tanh(a)", &format!("tanh({name})"));
+    for name in ["elsewhere", "a"] {
+        assert_eq!(differs(&of("nowhere"), &of(name)), [["r (each)"], ["r (each)"]], "{name}");
+    }
 }
 
 /// Neither a contradiction nor a missing attribute is something unknown.
@@ -148,7 +153,7 @@ fn whatever_runs_a_program_refuses_it() {
     let import = seen(&line);
     assert!(matches!(import.program.entry().instructions[1].op, Op::Opaque(_)));
     let x = [Tensor::new(&[8], Data::from_f32s(ulpgate::tensor::DType::F32, vec![1.0; 8]).unwrap())];
-    let mode = "v5e/default/as-compiled".parse().unwrap();
+    let mode = "v5e/default/as-compiled".parse::<Mode>().unwrap();
     let error = ulpgate::machine::evaluate(&import.program, &mode, &x).unwrap_err().to_string();
     assert!(error.contains("r: opaque is not supported: kernel has no meaning here"), "{error}");
     let error = Oracle::default().evaluate(&import.program, &x, &[Demand::Rounded]).unwrap_err().to_string();

@@ -4,7 +4,7 @@ use ulpgate::hlo::{lower, parse};
 use ulpgate::machine::Mode;
 use ulpgate::oracle::{Demand, Oracle, TruthTensor};
 use ulpgate::subject;
-use ulpgate::tensor::{DType, Data, Tensor};
+use ulpgate::tensor::{DTYPES, DType, Data, Tensor};
 
 use crate::worlds::{self, program};
 
@@ -130,6 +130,152 @@ fn bits_are_counted_within_their_type() {
             );
             assert_eq!(both(&text, &[integers(dtype, &[4], &values)]), [expected], "{opcode} of {name}");
         }
+    }
+}
+
+/// The upper halves are those that XLA:CPU of jaxlib 0.10.2 gives (`jax.lax.mulhi`).
+#[test]
+fn the_upper_half_of_a_product_is_that_of_its_type() {
+    let values = |dtype: DType| match dtype {
+        DType::S8 => ([-128, 127, -1, 100], [-128, 127, 1, 3], [64.0, 63.0, -1.0, 1.0]),
+        DType::U8 => ([255, 200, 1, 16], [255, 3, 255, 16], [254.0, 2.0, 0.0, 1.0]),
+        DType::S32 => {
+            let (least, most) = (i64::from(i32::MIN), i64::from(i32::MAX));
+            ([least, most, least, -3], [least, most, most, 7], [1073741824.0, 1073741823.0, -1073741824.0, -1.0])
+        }
+        _ => {
+            let most = i64::from(u32::MAX);
+            ([most, most, 65536, 3], [most, 2, 65536, 5], [4294967294.0, 1.0, 1.0, 0.0])
+        }
+    };
+    for dtype in [DType::S8, DType::U8, DType::S32, DType::U32] {
+        let (x, y, expected) = values(dtype);
+        let name = dtype.name();
+        let text = format!(
+            "HloModule m\n\nENTRY e {{\n  x = {name}[4] parameter(0)\n  y = {name}[4] parameter(1)\n  ROOT r = {name}[4] \
+             mulhi(x, y)\n}}\n"
+        );
+        let arguments = [x, y].map(|values| integers(dtype, &[4], &values));
+        assert_eq!(both(&text, &arguments), [expected], "{name}");
+    }
+    let of_floats = "HloModule m\n\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT r = f32[4] mulhi(x, x)\n}\n";
+    let error = lower(&parse(of_floats).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("mulhi"), "{error}");
+}
+
+/// Of all integer types, against products in 128 bits, in both worlds.
+#[test]
+fn the_upper_half_is_that_of_the_whole_product() {
+    for dtype in DTYPES.into_iter().filter(|dtype| dtype.is_integer()) {
+        let width = dtype.bits();
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        let mut numbers: Vec<i64> = vec![0, 1, -1, 2, i64::MIN, i64::MAX, 1 << (width / 2), i64::MAX >> (64 - width)];
+        for _ in 0..40 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            numbers.push((state ^ (state >> 29)) as i64);
+        }
+        let numbers = Data::from_i64s(dtype, &numbers).unwrap().to_i64s();
+        let pairs: Vec<(i64, i64)> = numbers.iter().flat_map(|a| numbers.iter().map(|b| (*a, *b))).collect();
+        let (x, y): (Vec<i64>, Vec<i64>) = pairs.iter().copied().unzip();
+        let is_unsigned = dtype.name().starts_with('u');
+        let expected: Vec<i64> = pairs
+            .iter()
+            .map(|(a, b)| match is_unsigned {
+                true => ((u128::from(*a as u64) * u128::from(*b as u64)) >> width) as i64,
+                false => ((i128::from(*a) * i128::from(*b)) >> width) as i64,
+            })
+            .collect();
+        let expected = Data::from_i64s(dtype, &expected).unwrap();
+        let (name, count) = (dtype.name(), pairs.len());
+        let program = program(&format!(
+            "HloModule m\n\nENTRY e {{\n  x = {name}[{count}] parameter(0)\n  y = {name}[{count}] parameter(1)\n  \
+             ROOT r = {name}[{count}] mulhi(x, y)\n}}\n"
+        ));
+        let arguments = [x, y].map(|values| integers(dtype, &[count], &values));
+        let mode: Mode = "v5e/default/off".parse().unwrap();
+        assert_eq!(subject::evaluate(&program, &mode, &arguments).unwrap()[0].data(), &expected, "{name}");
+        let truth = Oracle::default().evaluate(&program, &arguments, &[Demand::Rounded]).unwrap();
+        let TruthTensor::Integer { values, .. } = &truth.outputs[0] else { panic!("{name}") };
+        let values: Vec<i64> = values.iter().map(|value| value.unwrap()).collect();
+        assert_eq!(values, expected.to_i64s(), "{name}");
+    }
+}
+
+/// Integers of 64 bits keep all of them: two that are one f64 are told apart, and a u64 with its first bit set is large.
+#[test]
+fn the_best_integers_are_those_of_their_type() {
+    let near = (1i64 << 53) + 1;
+    for (dtype, values, best) in [
+        (DType::S64, [near - 1, near, -1, 7], [near, near - 1]),
+        (DType::U64, [near, i64::MIN, -1, near], [-1, i64::MIN]),
+        (DType::U8, [200, 3, 255, 255], [255, 255]),
+    ] {
+        let name = dtype.name();
+        let program = program(&format!(
+            "HloModule m\n\nENTRY e {{\n  x = {name}[4] parameter(0)\n  ROOT t = ({name}[2], s32[2]) topk(x), k=2, largest=true\n}}\n"
+        ));
+        let argument = [integers(dtype, &[4], &values)];
+        let found = subject::evaluate(&program, &"v5e/default/off".parse::<Mode>().unwrap(), &argument).unwrap();
+        assert_eq!(found[0].data().to_i64s(), best, "{name}");
+        let truth = Oracle::default().evaluate(&program, &argument, &[Demand::Rounded, Demand::Rounded]).unwrap();
+        let TruthTensor::Integer { values, .. } = &truth.outputs[0] else { panic!("{name}") };
+        assert_eq!(values.iter().map(|value| value.unwrap()).collect::<Vec<i64>>(), best, "{name}");
+    }
+}
+
+/// The order of real parts, then of imaginary ones; and counts as complex numbers.
+#[test]
+fn complex_numbers_have_an_order_of_maxima_and_are_counted() {
+    let text = |binary: &str| {
+        format!(
+            "HloModule m\n\nENTRY e {{\n  a = f64[4] parameter(0)\n  b = f64[4] parameter(1)\n  c = f64[4] parameter(2)\n  \
+             d = f64[4] parameter(3)\n  x = c128[4] complex(a, b)\n  y = c128[4] complex(c, d)\n  ROOT r = c128[4] {binary}(x, y)\n}}\n"
+        )
+    };
+    let arguments =
+        [[1.0, 2.0, 3.0, -0.0], [9.0, 5.0, -1.0, 2.0], [2.0, 2.0, 3.0, 0.0], [1.0, 4.0, 7.0, 1.0]].map(|x| f64s(&x));
+    assert_eq!(both(&text("maximum"), &arguments), [[2.0, 2.0, 3.0, -0.0], [1.0, 5.0, 7.0, 2.0]]);
+    assert_eq!(both(&text("minimum"), &arguments), [[1.0, 2.0, 3.0, 0.0], [9.0, 4.0, -1.0, 1.0]]);
+    let real = "HloModule m\n\nENTRY e {\n  x = f32[2] parameter(0)\n  ROOT r = f32[2] imag(x)\n}\n";
+    assert_eq!(both(real, &[Tensor::new(&[2], Data::F32(vec![1.0, -2.0]))]), [[0.0, 0.0]]);
+    let counts = "HloModule m\n\nENTRY e {\n  ROOT r = c64[2,3] iota(), iota_dimension=1\n}\n";
+    assert_eq!(both(counts, &[]), [[0.0, 1.0, 2.0, 0.0, 1.0, 2.0], [0.0; 6]]);
+}
+
+/// A format without fraction bits has no NaN: XLA's evaluator makes plus infinity of it, of either sign.
+#[test]
+fn a_format_without_fraction_has_no_nan() {
+    for dtype in [DType::F32, DType::F64, DType::F16] {
+        let of = |bits: usize| {
+            let name = dtype.name();
+            let text = format!(
+                "HloModule m\n\nENTRY e {{\n  x = {name}[2] parameter(0)\n  \
+                 ROOT r = {name}[2] reduce-precision(x), exponent_bits=5, mantissa_bits={bits}\n}}\n"
+            );
+            let argument = Tensor::new(&[2], Data::from_f64s(dtype, &[f64::NAN, -f64::NAN]).unwrap());
+            let mode: Mode = "cpu/f32/off".parse().unwrap();
+            subject::evaluate(&program(&text), &mode, &[argument]).unwrap()[0].data().to_f64s()
+        };
+        assert_eq!(of(0), [f64::INFINITY; 2], "{dtype}");
+        assert!(of(1).iter().all(|value| value.is_nan()), "{dtype}");
+    }
+}
+
+/// A uniform distribution between equal bounds has one value; any other is that of a generator which is not known.
+#[test]
+fn a_distribution_of_one_value_is_that_value() {
+    let of = |bounds: &str, distribution: &str| {
+        format!(
+            "HloModule m\n\nENTRY e {{\n  x = f32[] parameter(0)\n  a = f32[] constant(0.5)\n  b = f32[] constant(0.5)\n  \
+             c = f32[] constant(1)\n  ROOT r = f32[2,2] rng({bounds}), distribution={distribution}\n}}\n"
+        )
+    };
+    let argument = [Tensor::new(&[], Data::F32(vec![3.0]))];
+    assert_eq!(both(&of("a, b", "rng_uniform"), &argument), [[0.5; 4]]);
+    assert_eq!(both(&of("x, x", "rng_uniform"), &argument), [[3.0; 4]]);
+    for (bounds, distribution) in [("a, c", "rng_uniform"), ("x, a", "rng_uniform"), ("a, b", "rng_normal")] {
+        let error = lower(&parse(&of(bounds, distribution)).unwrap()).unwrap_err().to_string();
+        assert!(error.contains("its bits are those of a generator"), "{bounds}: {error}");
     }
 }
 

@@ -30,7 +30,7 @@ fn losses(name: &str, mode: &str) -> [f32; 2] {
     let named = safetensors::read(&place("inputs.safetensors")).unwrap();
     let of = |at: usize| named.iter().find(|(name, _)| *name == format!("arg{at}")).unwrap().1.clone();
     let arguments: Vec<Tensor> = (0..4).map(of).collect();
-    let results = evaluate(&import.program, &mode.parse().unwrap(), &arguments).unwrap();
+    let results = evaluate(&import.program, &mode.parse::<Mode>().unwrap(), &arguments).unwrap();
     [1, 2].map(|step| results[step].data().to_f32s()[0])
 }
 
@@ -125,6 +125,23 @@ fn a_dot_in_several_passes_is_shown_as_one_of_parts() {
         assert!(shown.contains(&format!("split into {parts} bf16 parts ({passes} passes)")), "{shown}");
         assert!(!shown.contains("that rounds its operands"), "{shown}");
     }
+}
+
+/// A plan whose lists are no numbers is no plan without them.
+#[test]
+fn a_plan_that_cannot_be_read_is_refused() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hlo/tpu/v5e/matmul_default.excess_on.hlo");
+    let whole = std::fs::read_to_string(path).unwrap();
+    let refused = |from: &str, to: &str| {
+        assert!(whole.contains(from), "{from}");
+        lower(&parse(&whole.replace(from, to)).unwrap()).unwrap_err().to_string()
+    };
+    for wrong in [r#"["1","1","-1"]"#, r#"["1","1",1.5]"#, r#"["1","1","two"]"#, "7", "null"] {
+        let told = refused(r#""iteration_bounds":["1","1","1"]"#, &format!(r#""iteration_bounds":{wrong}"#));
+        assert!(told.contains("iteration_bounds of the plan is no list of numbers"), "{told}");
+    }
+    let told = refused(r#""kernel_window_bounds":["64","1"]"#, r#""kernel_window_bounds":["x"]"#);
+    assert!(told.contains("kernel_window_bounds of the plan is no list of numbers"), "{told}");
 }
 
 #[test]

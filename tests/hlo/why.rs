@@ -204,7 +204,8 @@ ENTRY e {
 ",
     );
     let x = [1.0f32, 5.0, 7.25];
-    let errors = LocalErrors::new(&program, &CPU.parse().unwrap(), &[Tensor::new(&[3], Data::F32(x.to_vec()))], 0);
+    let errors =
+        LocalErrors::new(&program, &CPU.parse::<Mode>().unwrap(), &[Tensor::new(&[3], Data::F32(x.to_vec()))], 0);
     let errors = errors.unwrap();
     let next: Vec<f64> = x.iter().map(|x| f64::from((x * 0.333_333_34_f32).next_up())).collect();
     assert_eq!((&errors.on_machine, &errors.in_f64), (&next, &next));

@@ -97,6 +97,10 @@ pub fn integer_binary(binary: Binary, x: Option<i128>, y: Option<i128>, dtype: D
         Binary::Subtract => x - y,
         // A product of two 64-bit integers fits i128, but for that of two large u64.
         Binary::Multiply => x.wrapping_mul(y),
+        Binary::MultiplyHigh if dtype == DType::U64 => {
+            Integer::from((Integer::from(x) * Integer::from(y)) >> 64u32).to_i128().unwrap()
+        }
+        Binary::MultiplyHigh => (x * y) >> bits,
         Binary::Divide if y == 0 => -1,
         Binary::Divide => x / y,
         Binary::Remainder if y == 0 => x,

@@ -6,6 +6,7 @@
 mod calls;
 mod devices;
 mod elements;
+mod every_opcode;
 mod operations;
 mod row;
 mod sums;
@@ -14,7 +15,7 @@ use std::collections::BTreeSet;
 
 use ulpgate::hlo::{Import, Opcode, lower, parse, settings};
 use ulpgate::ir::{Binary, Compare, Unary};
-use ulpgate::machine::evaluate;
+use ulpgate::machine::{Mode, evaluate};
 use ulpgate::same::{SameError, Settings, Verdict, compare};
 use ulpgate::tensor::{Data, Tensor};
 
@@ -144,7 +145,7 @@ fn other_values_of_an_attribute_are_other_bits() {
                 Tensor::new(shape.dims(), data.unwrap())
             };
             let arguments: Vec<Tensor> = shapes.iter().enumerate().map(argument).collect();
-            evaluate(&import.program, &MODE.parse().unwrap(), &arguments).unwrap()
+            evaluate(&import.program, &MODE.parse::<Mode>().unwrap(), &arguments).unwrap()
         };
         let [one, other] = row.values.map(bits);
         assert_ne!(one, other, "{} {}", row.opcode, row.attribute);

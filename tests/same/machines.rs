@@ -71,6 +71,7 @@ fn operations() -> Vec<(String, [&'static str; 2])> {
     let unary = Unary::ALL.iter().filter(|unary| !integers.contains(unary)).map(|unary| format!("{}(X)", unary.name()));
     let of_integers = [
         Binary::And,
+        Binary::MultiplyHigh,
         Binary::Or,
         Binary::Xor,
         Binary::ShiftLeft,

@@ -6,6 +6,7 @@ mod in_flight;
 mod known;
 mod large;
 mod machines;
+mod packed_keys;
 mod random;
 mod windows;
 mod written;

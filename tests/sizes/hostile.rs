@@ -213,6 +213,8 @@ const FORMS: &[(&str, &str)] = &[
     ("get-tuple-element", "t = (f32[D], f32[D]) tuple(x, y)\n  ROOT r = f32[D] get-tuple-element(t), index=N"),
     ("call", "ROOT r = f32[] call(z), to_apply=twice"),
     ("map", "ROOT r = f32[D] map(x), dimensions={0,1}, to_apply=twice"),
+    ("scan", "ROOT r = f32[D] scan(x), dimensions={0}, num_carries=0, to_apply=row_twice"),
+    ("scan", "ROOT r = f32[3,4] scan(q), dimensions={N}, num_carries=0, to_apply=row_twice"),
     ("while", "ROOT r = s32[] while(j), condition=goes_on, body=next"),
     ("while", "ROOT r = (s32[], f32[D]) while(state), condition=goes_on_beside, body=next_beside"),
     (
@@ -274,13 +276,14 @@ const UNARY: [&str; 25] = [
     "real",
 ];
 
-const BINARY: [&str; 15] = [
+const BINARY: [&str; 16] = [
     "add",
     "and",
     "atan2",
     "divide",
     "maximum",
     "minimum",
+    "mulhi",
     "multiply",
     "or",
     "power",
@@ -314,6 +317,9 @@ next_beside { t = (s32[], f32[D]) parameter(0)
   s1 = s32[] add(s, one)
   x1 = f32[D] add(x, x)
   ROOT r = (s32[], f32[D]) tuple(s1, x1) }
+
+row_twice { v = f32[B] parameter(0)
+  ROOT r = f32[B] add(v, v) }
 
 fused { x = f32[D] parameter(0)
   y = f32[D] parameter(1)

@@ -1,28 +1,22 @@
-//! The fingerprint of what computes: every source file counts, and both crates have one script.
+//! The fingerprint of what computes: every source file counts, of every crate.
 
 use std::fs;
 use std::path::Path;
 
+use ulpgate_fingerprint::fingerprint;
+
 use crate::root;
-
-#[allow(dead_code)]
-#[path = "../../build.rs"]
-mod script;
-
-#[test]
-fn both_crates_have_one_script() {
-    let [own, numerics] = ["build.rs", "src/numerics/build.rs"].map(|path| fs::read(root().join(path)).unwrap());
-    assert_eq!(own, numerics);
-}
 
 #[test]
 fn a_build_has_the_fingerprint_of_its_sources() {
-    let of = |path: &Path| format!("{:016x}", script::fingerprint(path).unwrap());
-    assert_eq!(of(&root().join("src/numerics")), ulpgate_numerics::SOURCES);
-    // The other crate's own is part of what stands in headers.
+    let of = |path: &Path| format!("{:016x}", fingerprint(path).unwrap());
+    let crates = ["ir", "oracle", "machine", "xla_cpu", "numerics", "hlo"];
+    let below = crates.map(|name| of(&root().join("src").join(name)));
+    assert_eq!(below[..5], ulpgate_numerics::SOURCES.map(str::to_string));
+    // The front's own is part of what stands in headers.
     let build = ulpgate::record::Build::current();
-    let both = [ulpgate_numerics::SOURCES, &of(root())].concat();
-    let hash = both
+    let all = [below.concat(), of(root())].concat();
+    let hash = all
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     assert_eq!(build.sources, format!("{hash:016x}"));
@@ -36,7 +30,7 @@ fn every_source_counts_and_nothing_else() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     };
-    let print = || script::fingerprint(folder.path()).unwrap();
+    let print = || fingerprint(folder.path()).unwrap();
     let lock =
         "[[package]]\nname = \"clap\"\nversion = \"4.6.0\"\n\n[[package]]\nname = \"core-math\"\nversion = \"1.4.0\"\n";
     write("src/lib.rs", "mod a;\n");

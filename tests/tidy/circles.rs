@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Source, sources};
+use crate::{SEVERAL, Source, sources};
 
 /// The circles that are left, by their room, and why.
 const LEFT: &[(&str, &[&str], &str)] = &[
@@ -72,7 +72,7 @@ fn children<'a>(room: &str, sources: &'a [Source]) -> BTreeMap<String, Vec<(&'a 
         let Some(rest) = source.path.strip_prefix(room).and_then(|rest| rest.strip_prefix('/')) else { continue };
         let parts: Vec<&str> = rest.split('/').collect();
         let name = parts[0].trim_end_matches(".rs");
-        if name != "mod" {
+        if !["mod", "lib"].contains(&name) {
             let depth = parts.len() - usize::from(parts[parts.len() - 1] == "mod.rs");
             children.entry(name.to_string()).or_default().push((source, depth));
         }
@@ -80,17 +80,32 @@ fn children<'a>(room: &str, sources: &'a [Source]) -> BTreeMap<String, Vec<(&'a 
     children
 }
 
-/// The children of a room that each of them uses: by its own name, or by that of something the room hands on from it.
+/// The rooms of a crate, as [`children`] has them.
+fn rooms_of<'a>(home: &str, sources: &'a [Source]) -> BTreeMap<String, Vec<(&'a Source, usize)>> {
+    let mut rooms: BTreeMap<String, Vec<(&Source, usize)>> = BTreeMap::new();
+    for source in sources.iter().filter(|source| source.home == home && !["lib.rs", "main.rs"].contains(&&*source.path))
+    {
+        let depth = source.path.split('/').count() - usize::from(source.path.ends_with("/mod.rs"));
+        rooms.entry(source.module().to_string()).or_default().push((source, depth));
+    }
+    rooms
+}
+
+/// The children of a room that each of them uses: by its own name, or by that of something the room hands on from it. A crate
+/// of several rooms is itself a room, by its folder with a `/` behind it.
 fn uses(room: &str, sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
-    let children = children(room, sources);
-    let front = sources.iter().find(|s| s.path == format!("{room}/mod.rs") || s.path == format!("{room}.rs"));
+    let (children, full) = match room.strip_suffix('/') {
+        Some(home) => (rooms_of(home, sources), "crate::".to_string()),
+        None => (children(room, sources), format!("crate::{}::", room.replace('/', "::"))),
+    };
+    let front = ["mod.rs", "lib.rs"].map(|name| format!("{room}/{name}"));
+    let front = sources.iter().find(|s| front.contains(&s.path) || s.path == format!("{room}.rs"));
     let front = front.map(code).unwrap_or_default();
     let mut of_child: BTreeMap<String, String> = BTreeMap::new();
     for child in children.keys() {
         of_child.extend(names(&front, &format!("{child}::")).into_iter().map(|name| (name, child.clone())));
         of_child.insert(child.clone(), child.clone());
     }
-    let full = format!("crate::{}::", room.replace('/', "::"));
     let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (child, files) in &children {
         for (source, depth) in files {
@@ -124,7 +139,8 @@ fn no_room_has_a_circle_but_those_that_are_named() {
         let parts: Vec<&str> = source.path.split('/').collect();
         (1..parts.len()).map(|len| parts[..len].join("/")).collect()
     };
-    let rooms: BTreeSet<String> = sources.iter().flat_map(folders).collect();
+    let crates = SEVERAL.into_iter().chain([""]).map(|home| format!("{home}/"));
+    let rooms: BTreeSet<String> = sources.iter().flat_map(folders).chain(crates).collect();
     let mut found = BTreeSet::new();
     let mut edges = 0;
     for room in &rooms {

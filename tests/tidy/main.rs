@@ -1,10 +1,11 @@
-//! Holds the structure of the project: who may use whom, what registries promise, what source may not contain, and that
-//! every check is shown both finding and silent.
+//! Holds the structure of the project: the order of crates and rooms, what registries promise, what source may not contain, and
+//! that every check is shown both finding and silent.
 
 mod book;
 mod build_script;
 mod circles;
 mod clone;
+mod crates;
 mod facts;
 mod links;
 mod mutations;
@@ -26,45 +27,6 @@ use ulpgate::metric::METRICS;
 use ulpgate::num::FORMATS;
 use ulpgate::program::PROGRAMS;
 use ulpgate::rewrite::POLICIES;
-
-/// The floors, lowest first. A module uses the floors below its own, and of its own floor only those it names here, which
-/// stand before it: so there is no cycle. `machine` and `oracle` share a floor and neither names the other.
-const FLOORS: &[&[(&str, &[&str])]] = &[
-    &[
-        ("activity", &[]),
-        ("deadline", &["activity"]),
-        ("budget", &["deadline"]),
-        ("name", &[]),
-        ("num", &[]),
-        ("stat", &[]),
-        ("tensor", &["num"]),
-    ],
-    &[("file", &[]), ("ir", &[]), ("scaled", &[])],
-    &[("analysis", &[])],
-    &[("hlo", &[]), ("program", &[]), ("rewrite", &[])],
-    &[("machine", &[]), ("oracle", &[]), ("xla_cpu", &["machine"])],
-    &[
-        ("explore", &[]),
-        ("flow", &[]),
-        ("input", &[]),
-        ("metric", &[]),
-        ("scales", &[]),
-        ("subject", &[]),
-        ("criterion", &["input", "metric", "subject"]),
-        ("diff", &["metric", "subject"]),
-        ("why", &[]),
-        ("same", &["input"]),
-        ("check", &["criterion", "explore", "input", "metric", "same", "subject"]),
-    ],
-    &[("suite", &[])],
-    &[("record", &[])],
-    &[("report", &[]), ("gate", &["report"]), ("page", &["report", "gate"]), ("run", &[])],
-    &[("evaluation", &[]), ("judge", &[]), ("probe", &[])],
-    &[("cli", &[])],
-];
-
-/// The one place that picks a backend: the list of chips names the row of each.
-const PICK: (&str, &str) = ("machine/chip.rs", "xla_cpu");
 
 /// The columns of all committed reports, without settings and modes, are in docs/reports.md.
 #[test]
@@ -90,9 +52,17 @@ const LINES: usize = 600;
 /// Files that are longer, each with the reason: none at present. A file is split by subject, never by length.
 const LONGER: &[(&str, &str)] = &[];
 
+/// The folders below `src/` that are crates.
+const HOMES: [&str; 7] = ["fingerprint", "hlo", "ir", "machine", "numerics", "oracle", "xla_cpu"];
+
+/// Those that hold several rooms.
+const SEVERAL: [&str; 2] = ["ir", "numerics"];
+
 /// A source file of `src/`, without its unit tests.
 struct Source {
-    /// Path below `src/` or `src/numerics/`, with `/`.
+    /// The folder below `src/` of its crate; empty for the library's front.
+    home: &'static str,
+    /// Path below `src/`, or below the folder of a crate with several rooms, with `/`.
     path: String,
     /// Line number from 1, and the line.
     lines: Vec<(usize, String)>,
@@ -135,9 +105,14 @@ fn sources() -> Vec<Source> {
     let mut sources = Vec::new();
     for path in files(&src, "rs") {
         let name = path.strip_prefix(&src).unwrap().to_str().unwrap().replace('\\', "/");
-        let name = name.strip_prefix("numerics/").unwrap_or(&name).to_string();
+        let home = HOMES.into_iter().find(|home| name.starts_with(&format!("{home}/"))).unwrap_or_default();
+        let of_room = SEVERAL.iter().find_map(|several| name.strip_prefix(several)?.strip_prefix('/'));
+        let name = of_room.unwrap_or(&name).to_string();
         // A build script is part of no crate.
-        if name == "build.rs" || name.split('/').any(|part| part == "tests" || part == "tests.rs") {
+        if name.ends_with("build.rs")
+            || home == "fingerprint"
+            || name.split('/').any(|part| part == "tests" || part == "tests.rs")
+        {
             continue;
         }
         let text = fs::read_to_string(&path).unwrap();
@@ -153,120 +128,10 @@ fn sources() -> Vec<Source> {
                 inside_tests = false;
             }
         }
-        sources.push(Source { path: name, lines });
+        sources.push(Source { home, path: name, lines });
     }
     assert!(sources.len() > 50, "src/ was not read");
     sources
-}
-
-/// The modules that a file names behind `crate::`, each with the line.
-fn used_modules(source: &Source) -> Vec<(usize, String)> {
-    let mut used = Vec::new();
-    let mut code: Vec<(usize, char)> = Vec::new();
-    for (number, line) in source.code() {
-        code.extend(line.chars().map(|c| (number, c)));
-        code.push((number, '\n'));
-    }
-    let text: String = code.iter().map(|(_, c)| *c).collect();
-    let starts: BTreeSet<usize> = text.match_indices("crate::").map(|(at, _)| text[..at].chars().count()).collect();
-    for start in starts {
-        let mut rest = code[start + "crate::".len()..].iter().copied().peekable();
-        if rest.peek().map(|(_, c)| *c) != Some('{') {
-            let name: Vec<_> = rest.take_while(|(_, c)| c.is_alphanumeric() || *c == '_').collect();
-            used.push((code[start].0, name.iter().map(|(_, c)| *c).collect()));
-            continue;
-        }
-        // A group: the first name of each member at its outermost level.
-        let (mut depth, mut name, mut first) = (0, String::new(), true);
-        for (number, c) in rest {
-            match c {
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                _ if depth == 1 && first && (c.is_alphanumeric() || c == '_') => name.push(c),
-                ':' => first = false,
-                _ => {}
-            }
-            if depth == 0 || depth == 1 && c == ',' {
-                if !name.is_empty() {
-                    used.push((number, std::mem::take(&mut name)));
-                }
-                first = true;
-            }
-            if depth == 0 {
-                break;
-            }
-        }
-    }
-    used
-}
-
-/// The floor of a module and what it may use of that floor.
-fn floor_of(module: &str) -> Option<(usize, &'static [&'static str])> {
-    FLOORS.iter().enumerate().find_map(|(at, floor)| {
-        let (_, beside) = floor.iter().find(|(name, _)| *name == module)?;
-        Some((at, *beside))
-    })
-}
-
-#[test]
-fn modules_use_the_floors_below_their_own() {
-    let mut wrong = Vec::new();
-    let mut edges = 0;
-    for source in sources() {
-        if matches!(source.module(), "lib" | "main") {
-            continue;
-        }
-        let Some((own, beside)) = floor_of(source.module()) else {
-            wrong.push(format!("src/{}: its floor is not stated in FLOORS", source.path));
-            continue;
-        };
-        for (line, used) in used_modules(&source) {
-            let allowed = used == source.module()
-                || (source.path.as_str(), used.as_str()) == PICK
-                || floor_of(&used)
-                    .is_some_and(|(floor, _)| floor < own || floor == own && beside.contains(&used.as_str()));
-            edges += 1;
-            if !allowed {
-                wrong.push(format!("src/{}:{line}: {} may not use {used}", source.path, source.module()));
-            }
-        }
-    }
-    assert!(edges > 100, "only {edges} uses were found");
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn what_stands_beside_stands_before() {
-    for floor in FLOORS {
-        for (at, (module, beside)) in floor.iter().enumerate() {
-            for other in *beside {
-                assert!(floor[..at].iter().any(|(name, _)| name == other), "{module} names {other}");
-            }
-        }
-    }
-}
-
-#[test]
-fn groups_of_imports_are_read() {
-    let text = "use crate::{num::{self, F32}, tensor::Tensor,\n ir};\nlet x = crate::name::hint(a); // crate::cli";
-    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.to_string())).collect();
-    let used = used_modules(&Source { path: "file/mod.rs".to_string(), lines });
-    let expected = [(1, "num"), (1, "tensor"), (2, "ir"), (3, "name")];
-    assert_eq!(used, expected.map(|(line, name)| (line, name.to_string())));
-}
-
-#[test]
-fn the_oracle_computes_without_core_math_and_the_machine_without_mpfr() {
-    for source in sources() {
-        let forbidden = match source.module() {
-            "oracle" => "core_math",
-            "machine" => "rug",
-            _ => continue,
-        };
-        for (number, line) in source.code() {
-            assert!(!line.contains(forbidden), "src/{}:{number}: {forbidden}", source.path);
-        }
-    }
 }
 
 /// A name with its documentation, where it has any.
@@ -303,7 +168,7 @@ fn names_are_unique_and_documented() {
         }
     }
     for row in REFINEMENTS {
-        let values = (row.values)();
+        let values = (row.values)(ulpgate::machine::CHIPS);
         let names: BTreeSet<&str> = values.iter().map(|(name, _)| *name).collect();
         // The documentation of a value ends a sentence that listings begin.
         let complete = |(name, doc): &(&str, &str)| !name.is_empty() && !doc.is_empty() && !doc.ends_with('.');

@@ -1,5 +1,8 @@
 //! JUnit XML, which GitLab, Jenkins, Buildkite and others show as tests.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::record::Verdict;
@@ -7,12 +10,21 @@ use crate::record::Verdict;
 use super::super::Failure;
 use super::{Group, Problem, Test};
 
-/// The whole file: a suite a group, without times, so that equal verdicts give equal bytes.
-pub fn text(groups: &[Group]) -> Result<String, Failure> {
+/// The whole file: a suite a group, with the seconds of the cases that have some. But for times, equal verdicts give equal bytes.
+pub fn text(groups: &[Group], seconds: &BTreeMap<&str, f64>) -> Result<String, Failure> {
     let mut report = Report::new("ulpgate");
     for group in groups {
         let mut suite = TestSuite::new(group.name.as_str());
-        suite.add_test_cases(group.tests.iter().map(|test| case(&group.name, test)));
+        let mut whole = Duration::ZERO;
+        for test in &group.tests {
+            let took = Duration::try_from_secs_f64(seconds.get(test.name.as_str()).copied().unwrap_or(0.0));
+            let took = took.unwrap_or_default();
+            let mut case = case(&group.name, test);
+            case.set_time(took);
+            suite.add_test_case(case);
+            whole += took;
+        }
+        suite.set_time(whole);
         report.add_test_suite(suite);
     }
     report.to_string().map_err(|error| Failure::Message(format!("failed to write JUnit XML: {error}")))

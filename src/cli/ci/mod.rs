@@ -1,7 +1,7 @@
 //! Output for CI systems: JUnit XML, SARIF, and GitHub's annotations and step summary, all made of one list of
 //! verdicts.
 
-mod github;
+pub mod github;
 mod junit;
 mod sarif;
 
@@ -14,6 +14,7 @@ use clap::Args;
 use crate::gate::{Change, Difference};
 use crate::record::SuiteRecord;
 use crate::report::{Unexpected, findings};
+use crate::run::Cost;
 use crate::suite::Suite;
 
 use super::{Failure, SUITES, check_target, write_file};
@@ -58,6 +59,9 @@ pub struct Problem {
     pub rule: String,
     /// The verdict, such as `unexpected-finding`.
     pub verdict: String,
+    /// The part of the test that it is about, such as a value's name; empty where it is about all of it. A rule has one
+    /// problem of a part.
+    pub value: String,
     /// The description, on one line.
     pub message: String,
     /// The evidence, a line each.
@@ -77,13 +81,19 @@ impl Formats {
     }
 
     /// Writes the files that were asked for, each of them whether the others can be written or not, and prints what
-    /// GitHub reads.
-    pub fn write(&self, groups: impl FnOnce() -> Vec<Group>, out: &mut dyn Write) -> Result<(), Failure> {
+    /// GitHub reads. `costs` are the times of cases that ran, which JUnit shows.
+    pub fn write(
+        &self,
+        costs: &[Cost],
+        groups: impl FnOnce() -> Vec<Group>,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
         if self.junit.is_none() && self.sarif.is_none() && !self.github {
             return Ok(());
         }
         let groups = groups();
-        let junit = self.junit.as_ref().map(|path| write_file(path, &junit::text(&groups)?)).transpose();
+        let junit =
+            self.junit.as_ref().map(|path| write_file(path, &junit::text(&groups, &seconds(costs))?)).transpose();
         let sarif = self.sarif.as_ref().map(|path| write_file(path, &sarif::text(&groups))).transpose();
         let summary = if self.github {
             github::annotate(&groups, out)?;
@@ -93,6 +103,12 @@ impl Formats {
         };
         junit.and(sarif).and(summary)
     }
+}
+
+/// The seconds of each case: those of its group, which it shares input and truth with, in equal parts.
+fn seconds(costs: &[Cost]) -> BTreeMap<&str, f64> {
+    let of_group = |cost: &Cost| cost.seconds / cost.cases.len().max(1) as f64;
+    costs.iter().flat_map(|cost| cost.cases.iter().map(move |case| (case.as_str(), of_group(cost)))).collect()
 }
 
 /// All problems, each with its test.
@@ -141,6 +157,7 @@ fn of_suite(suite: &SuiteRecord, places: &Places) -> Group {
         let problem = Problem {
             rule: check,
             verdict: verdict.name().to_string(),
+            value: String::new(),
             message: note,
             evidence: because.into_iter().chain(evidence).collect(),
             place,
@@ -182,6 +199,7 @@ pub fn of_differences(differences: &[Difference], baseline: &str, places: &Place
             let problem = Problem {
                 rule: change.name().to_string(),
                 verdict: change.name().to_string(),
+                value: String::new(),
                 message: if what.is_empty() { format!("{} in {file}", change.name()) } else { what.clone() },
                 evidence: Vec::new(),
                 place,

@@ -205,6 +205,10 @@ impl<'a> Emitter<'_, 'a> {
     pub fn over_arrays(&mut self, operands: &[Value]) -> Result<Value> {
         let array = |value: &Value| match value {
             Value::Array(id) => Ok(*id),
+            // Some targets take tuples.
+            _ if self.instruction.opcode == Opcode::Single(Single::CustomCall) => {
+                Err(self.unknown("an operand of this custom call is a tuple"))
+            }
             _ => Err(self.fail("an operand is a tuple, where an array is needed")),
         };
         let operands = operands.iter().map(array).collect::<Result<_>>()?;
@@ -258,9 +262,12 @@ impl<'a> Emitter<'_, 'a> {
     }
 
     /// A value that this instruction gives, with its settings: what it only hands on, made before the instructions from `before`
-    /// on, is copied, so that the settings are those of this use alone.
+    /// on, is copied, so that the settings are those of this use alone. Of a token, and of a piece of memory, they are the module's.
     pub fn under_settings(&mut self, value: Value, before: usize) -> Result<Value> {
-        if value.has_bytes() {
+        let mut arrays = Vec::new();
+        value.leaves(&mut arrays);
+        if value.has_bytes() || arrays.is_empty() {
+            self.lowering.of_no_array.extend(self.settings.iter().flat_map(|settings| settings.iter().cloned()));
             return Ok(value);
         }
         self.each_array(&value, &mut |e, id| if id < before { e.add(Op::Copy, vec![id], None) } else { Ok(id) })

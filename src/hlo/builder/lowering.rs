@@ -7,7 +7,7 @@ use crate::hlo::device::{self, Devices};
 use crate::hlo::error::{LowerError, Unknown};
 use crate::hlo::planned_collective::PlannedCollective;
 use crate::hlo::settings;
-use crate::ir::{self, ComputationId, Double};
+use crate::ir::{self, ComputationId, Double, Setting};
 
 use super::lowered_value::Value;
 
@@ -51,6 +51,8 @@ pub struct Lowering<'a> {
     pub rounds: bool,
     /// Settings of instructions that the machine does not follow.
     pub settings: settings::Read,
+    /// Settings of instructions that give no array.
+    pub of_no_array: Vec<Setting>,
     /// The first instruction that computes in f64.
     pub double: Option<Double>,
     /// Collectives that the file has a plan of.
@@ -81,6 +83,7 @@ impl<'a> Lowering<'a> {
             for_tpu: module.is_compiled_for_tpu(),
             rounds,
             settings: settings::Read::default(),
+            of_no_array: Vec::new(),
             collectives: Vec::new(),
             places: module.computations.iter().enumerate().map(|(i, c)| (c.name.as_str(), i)).collect(),
             module,

@@ -6,30 +6,41 @@ use serde_json::Value;
 use crate::ir::Tiling;
 
 use crate::hlo::ast::{self, Attribute};
+use crate::hlo::error::LowerError;
 use crate::hlo::view::Attributes;
 
 /// The plan that an instruction carries; none where it has no such configuration.
-pub fn tiling(attributes: &Attributes) -> Option<Tiling> {
+///
+/// # Errors
+/// If a plan is there and one of its lists is no list of numbers.
+pub fn tiling(attributes: &Attributes) -> Result<Option<Tiling>, LowerError> {
     let Some(Attribute { value: ast::Value::Braces(text), .. }) = attributes.find("backend_config") else {
-        return None;
+        return Ok(None);
     };
     // Most instructions have other configurations, and big files have many: only what names a plan is parsed.
     if !text.contains("\"window_config\"") || !text.contains("\"convolution_algorithm_config\"") {
-        return None;
+        return Ok(None);
     }
-    let config: Value = serde_json::from_str(text).ok()?;
-    let windows = config.get("window_config")?;
-    let numbers = |name: &str| -> Vec<usize> {
-        let number = |v: &Value| v.as_str().and_then(|s| s.parse().ok()).or_else(|| v.as_u64().map(|n| n as usize));
-        let list = windows.get(name).and_then(Value::as_array);
-        list.and_then(|list| list.iter().map(number).collect()).unwrap_or_default()
+    // What is no JSON is kept as a setting.
+    let Ok(config) = serde_json::from_str::<Value>(text) else { return Ok(None) };
+    let emitter = config.get("convolution_algorithm_config").and_then(|algorithm| algorithm.get("emitter"));
+    let (Some(windows), Some(emitter)) = (config.get("window_config"), emitter) else { return Ok(None) };
+    let wrong = |name: &str, is: &str| attributes.refuse("backend_config", format!("{name} of the plan is no {is}"));
+    let numbers = |name: &str| -> Result<Vec<usize>, LowerError> {
+        let number = |v: &Value| match v {
+            Value::String(text) => text.parse().ok(),
+            other => other.as_u64().and_then(|number| usize::try_from(number).ok()),
+        };
+        let Some(list) = windows.get(name) else { return Ok(Vec::new()) };
+        let list = list.as_array().and_then(|list| list.iter().map(number).collect());
+        list.ok_or_else(|| wrong(name, "list of numbers"))
     };
-    Some(Tiling {
-        emitter: config.get("convolution_algorithm_config")?.get("emitter")?.as_str()?.to_string(),
-        kernel_window: numbers("kernel_window_bounds"),
-        output_window: numbers("output_window_bounds"),
-        input_window: numbers("input_window_bounds"),
-        iterations: numbers("iteration_bounds"),
+    Ok(Some(Tiling {
+        emitter: emitter.as_str().ok_or_else(|| wrong("emitter", "name"))?.to_string(),
+        kernel_window: numbers("kernel_window_bounds")?,
+        output_window: numbers("output_window_bounds")?,
+        input_window: numbers("input_window_bounds")?,
+        iterations: numbers("iteration_bounds")?,
         k_block: None,
-    })
+    }))
 }

@@ -7,7 +7,7 @@ use crate::hlo::opcode::{Identity, Opcode, Reinterpretation, Single};
 use crate::hlo::ops::collective::{self, device_number, manual};
 use crate::hlo::ops::{
     asynchronous, bitcast, complex, constant, control, custom_call, data_movement, each_device, elementwise,
-    factorization, fft, gather_scatter, identity, product, ranking, reduction, rng_bit_generator, tuple,
+    factorization, fft, gather_scatter, identity, product, ranking, reduction, rng, rng_bit_generator, scan, tuple,
 };
 use crate::ir::{Op, ValueId};
 
@@ -19,6 +19,9 @@ pub struct Dispatch;
 impl Handlers for Dispatch {
     fn instruction(&self, e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
         let opcode = &e.instruction.opcode;
+        if let Some(value) = rng::of_one_value(e, &operands)? {
+            return Ok(value);
+        }
         if let Some(why) = opcode.refusal() {
             return Err(e.unknown(format!("opcode `{opcode}` is not supported: {why}")));
         }
@@ -63,27 +66,33 @@ impl Handlers for Dispatch {
             | Opcode::Identity(_)
             | Opcode::Other(_)
             | Opcode::Outside(_)
-            | Opcode::Single(Single::Constant | Single::Fft | Single::Parameter | Single::RngBitGenerator)
+            | Opcode::Single(
+                Single::Constant | Single::Fft | Single::Parameter | Single::RngBitGenerator | Single::Scan,
+            )
             | Opcode::Token(_)
-            | Opcode::Tuples(_) => {
-                let opcode = &e.instruction.opcode;
-                Err(e.unknown(format!("opcode `{opcode}` is not supported{}", opcode.hint())))
-            }
+            | Opcode::Tuples(_) => Err(unsupported(e)),
         }
     }
 
     fn constant(&self, e: &mut Emitter, literal: &Literal) -> Result<Value> {
         match complex::constant(e, literal)? {
             Some(complex) => Ok(complex),
-            None => Ok(Value::Array(constant::lower(e, literal)?)),
+            None => constant::value(e, literal),
         }
     }
+}
+
+/// The error of an opcode that has no meaning here.
+fn unsupported(e: &Emitter) -> LowerError {
+    let opcode = &e.instruction.opcode;
+    e.unknown(format!("opcode `{opcode}` is not supported{}", opcode.hint()))
 }
 
 /// Lowers an instruction on one device, or on all devices alike.
 fn on_one(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
     match &e.instruction.opcode {
         Opcode::Asynchronous(part) => asynchronous::lower(e, *part, operands),
+        Opcode::Other(_) => Err(unsupported(e)),
         Opcode::Control(control) => control::lower(e, *control, operands),
         Opcode::Identity(Identity::AddDependency) if !operands.is_empty() => Ok(operands.swap_remove(0)),
         Opcode::Identity(Identity::Copy | Identity::Domain) => identity::lower(e, Op::Copy, operands),
@@ -91,6 +100,7 @@ fn on_one(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
         Opcode::Single(Single::CustomCall) => custom_call::lower(e, &operands),
         Opcode::Single(Single::Fft) => fft::lower(e, &operands),
         Opcode::Single(Single::RngBitGenerator) => rng_bit_generator::lower(e, &operands),
+        Opcode::Single(Single::Scan) => scan::lower(e, operands),
         Opcode::Token(_) => Ok(Value::Nothing),
         Opcode::Tuples(tuples) => tuple::lower(e, *tuples, operands),
         Opcode::Reinterpretation(Reinterpretation::Bitcast) => match asynchronous::bytes(e, &operands) {
@@ -107,7 +117,6 @@ fn on_one(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
         | Opcode::Identity(Identity::AddDependency)
         | Opcode::Indexed(_)
         | Opcode::Movement(_)
-        | Opcode::Other(_)
         | Opcode::Outside(_)
         | Opcode::Product(_)
         | Opcode::Ranking(_)

@@ -82,9 +82,6 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> 
     let mut results = Vec::new();
     root.results(&mut 0, &mut results);
     let at = &entry.instructions[entry.root];
-    if results.is_empty() {
-        return Err(LowerError::new(at, "the program gives no array"));
-    }
     if root.has_bytes() {
         return Err(LowerError::new(at, "a piece of an array's memory is no result"));
     }
@@ -95,7 +92,10 @@ fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> 
     let (name, root) = (entry.name.clone(), body.instructions.len() - 1);
     lowering.computations.push(ir::Computation { name, instructions: body.instructions, root });
     let (name, entry) = (module.name.clone(), lowering.computations.len() - 1);
-    let settings = settings::of_module(module);
+    let mut settings = settings::of_module(module);
+    settings.append(&mut lowering.of_no_array);
+    settings.sort();
+    settings.dedup();
     let Lowering { computations, double, .. } = lowering;
     let program = Program { name, computations, entry, output_names, settings, double };
     Ok(Import {

@@ -1,16 +1,36 @@
 //! Constants: literals as tensors.
 
 use crate::hlo::ast::Literal;
-use crate::hlo::builder::Emitter;
+use crate::hlo::builder::{Emitter, Value};
 use crate::hlo::error::LowerError;
 use crate::ir::{Op, Shape, ValueId};
 use crate::num::Format;
 use crate::tensor::{DType, Data, Tensor};
 
-/// `constant(...)`.
+/// A constant of real numbers, or a tuple of such.
+pub fn value(e: &mut Emitter, literal: &Literal) -> Result<Value, LowerError> {
+    let claimed = e.claimed_shape()?;
+    of_shape(e, literal, claimed)
+}
+
+fn of_shape(e: &mut Emitter, literal: &Literal, claimed: Shape) -> Result<Value, LowerError> {
+    match (literal, claimed) {
+        (Literal::Tuple(items), Shape::Tuple(shapes)) if items.len() == shapes.len() => {
+            let parts = items.iter().zip(shapes).map(|(item, shape)| of_shape(e, item, shape));
+            Ok(Value::Tuple(parts.collect::<Result<_, _>>()?))
+        }
+        (literal, claimed) => Ok(Value::Array(array(e, literal, claimed)?)),
+    }
+}
+
+/// An array of real numbers, or of one part of complex ones.
 pub fn lower(e: &mut Emitter, literal: &Literal) -> Result<ValueId, LowerError> {
     let claimed = e.claimed_shape()?;
-    let Shape::Array { dtype, dims } = &claimed else { return Err(e.unknown("a constant tuple is not supported")) };
+    array(e, literal, claimed)
+}
+
+fn array(e: &mut Emitter, literal: &Literal, claimed: Shape) -> Result<ValueId, LowerError> {
+    let Shape::Array { dtype, dims } = &claimed else { return Err(e.unknown("this constant tuple is not supported")) };
     let tensor = tensor(literal, *dtype, dims).map_err(|why| match why {
         LiteralError::Elided => e.unknown(why),
         why => e.fail(why),

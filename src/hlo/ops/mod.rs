@@ -19,5 +19,7 @@ mod mixed_types;
 pub mod product;
 pub mod ranking;
 pub mod reduction;
+pub mod rng;
 pub mod rng_bit_generator;
+pub mod scan;
 pub mod tuple;

@@ -6,22 +6,33 @@ use winnow::prelude::*;
 use winnow::stream::Stream;
 use winnow::token::take_while;
 
-use crate::hlo::ast::{Attribute, Value};
+use crate::hlo::ast::{Attribute, Computation, Value};
 
 use super::error::{Fault, quote};
 use super::lex::{Input, accept, brackets, name, offset, peek, rest, space, string, symbol};
+use super::module::computation_in_place;
+use super::scope::is_call;
 use super::shape::{entry_layout, shape};
 
 /// `, name=value` as often as it stands, behind any space. Each name stands once, as in XLA's own parser.
-pub(super) fn attributes(input: &mut Input) -> Result<Vec<Attribute>, Fault> {
+///
+/// Instructions may hold a computation in the place of its name, which goes to `computations`.
+pub(super) fn attributes(
+    input: &mut Input,
+    mut computations: Option<&mut Vec<Computation>>,
+) -> Result<Vec<Attribute>, Fault> {
     let (mut attributes, mut names) = (Vec::new(), HashSet::new());
     while accept(input, b',')? {
-        attributes.push(attribute(input, &mut names)?);
+        attributes.push(attribute(input, &mut names, computations.as_deref_mut())?);
     }
     Ok(attributes)
 }
 
-fn attribute<'a>(input: &mut Input<'a>, names: &mut HashSet<&'a str>) -> Result<Attribute, Fault> {
+fn attribute<'a>(
+    input: &mut Input<'a>,
+    names: &mut HashSet<&'a str>,
+    computations: Option<&mut Vec<Computation>>,
+) -> Result<Attribute, Fault> {
     space(input)?;
     let start = offset(input);
     let at = input.state.position(start);
@@ -32,7 +43,12 @@ fn attribute<'a>(input: &mut Input<'a>, names: &mut HashSet<&'a str>) -> Result<
     symbol("=", "\"=\" after an attribute's name").parse_next(input)?;
     space(input)?;
     let start = offset(input);
-    let value = value(input, name)?;
+    let value = match computations {
+        Some(computations) if is_call(name) && peek(input) == b'{' && words(rest(input)).is_none() => {
+            Value::Word(computation_in_place(input, name, computations)?)
+        }
+        _ => value(input, name)?,
+    };
     match &value {
         Value::Word(word) => input.state.check_calls(name, std::slice::from_ref(word), start)?,
         Value::Words(words) => input.state.check_calls(name, words, start)?,

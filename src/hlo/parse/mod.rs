@@ -8,9 +8,11 @@ mod error;
 mod instruction;
 mod lex;
 mod literal;
+mod missing_shape;
 mod module;
 mod scope;
 mod shape;
+mod wrapped_start;
 
 pub use error::ParseError;
 pub use module::parse;

@@ -1,15 +1,17 @@
 //! A file: header, side tables, computations.
 
+use std::borrow::Cow;
+
 use winnow::prelude::*;
 use winnow::stream::Stream;
 use winnow::token::{take_till, take_while};
 use winnow::{LocatingSlice, Stateful};
 
-use crate::hlo::ast::{Computation, Module, Signature, Table, is_name};
+use crate::hlo::ast::{Computation, Instruction, Module, Signature, Table, is_name};
 
 use super::attribute::attributes;
 use super::error::{Fault, ParseError, quote};
-use super::instruction::instruction;
+use super::instruction::{Body, instruction};
 use super::lex::{Input, accept, name, offset, peek, rest, space, symbol};
 use super::scope::Scope;
 use super::shape::shape;
@@ -20,7 +22,8 @@ const TABLES: [&str; 4] = ["FileNames", "FunctionNames", "FileLocations", "Stack
 /// Reads a module: the unoptimized form and the optimized one, those of older dumps included.
 ///
 /// Names are resolved: those of instructions and computations are unique, and each is defined before it is used.
-/// Opcodes and attributes need not be known. Dynamic dimensions and instructions inside operands are refused.
+/// Opcodes and attributes need not be known. A shape that is left out is inferred where XLA's parser infers it, and an instruction inside
+/// of operands becomes one of its own. Dynamic dimensions are refused.
 ///
 /// # Errors
 ///
@@ -42,7 +45,7 @@ fn module(input: &mut Input) -> Result<Module, Fault> {
         return Err(Fault::expect(input, "\"HloModule\" and the module's name"));
     }
     let named = name(input, "the module's name")?.to_string();
-    let attributes = attributes(input)?;
+    let attributes = attributes(input, None)?;
     let (mut tables, mut computations, mut entry) = (Vec::new(), Vec::new(), None);
     loop {
         space(input)?;
@@ -60,7 +63,6 @@ fn module(input: &mut Input) -> Result<Module, Fault> {
             if entry.is_some() {
                 return Err(Fault::rule(start, "a second computation is marked ENTRY"));
             }
-            entry = Some(computations.len());
             space(input)?;
             at = offset(input);
             first = name(input, "a computation's name after \"ENTRY\"")?;
@@ -69,7 +71,11 @@ fn module(input: &mut Input) -> Result<Module, Fault> {
         if !is_entry && (TABLES.contains(&first) || peek(input).is_ascii_digit()) {
             tables.push(table(input, first)?);
         } else {
-            computations.push(computation(input, first, at)?);
+            let read = computation(input, first, at, &mut computations)?;
+            if is_entry {
+                entry = Some(computations.len());
+            }
+            computations.push(read);
         }
     }
     let Some(last) = computations.len().checked_sub(1) else { return Err(Fault::expect(input, "a computation")) };
@@ -109,8 +115,13 @@ fn table(input: &mut Input, heading: &str) -> Result<Table, Fault> {
     Ok(Table { heading: heading.to_string(), lines })
 }
 
-/// A computation behind its name, which stands at this byte.
-fn computation<'a>(input: &mut Input<'a>, name: &'a str, at: usize) -> Result<Computation, Fault> {
+/// A computation behind its name, which stands at this byte, after these.
+fn computation<'a>(
+    input: &mut Input<'a>,
+    name: &'a str,
+    at: usize,
+    computations: &mut Vec<Computation>,
+) -> Result<Computation, Fault> {
     let place = input.state.position(at);
     input.state.enter(name, at)?;
     let signature = if peek(input) == b'(' { Some(signature(input)?) } else { None };
@@ -120,24 +131,52 @@ fn computation<'a>(input: &mut Input<'a>, name: &'a str, at: usize) -> Result<Co
         "\"{\" or a signature after the computation's name"
     };
     symbol("{", expected).parse_next(input)?;
-    let (mut instructions, mut root) = (Vec::new(), None);
+    let (instructions, root) = instructions(input, name, at, computations)?;
+    input.state.leave(Cow::Borrowed(name))?;
+    let attributes = attributes(input, None)?;
+    Ok(Computation { name: name.to_string(), signature, instructions, root, attributes, at: place })
+}
+
+/// Instructions up to the closing brace, and the place of the root among them. The computation's name stands at this byte.
+fn instructions(
+    input: &mut Input,
+    name: &str,
+    at: usize,
+    computations: &mut Vec<Computation>,
+) -> Result<(Vec<Instruction>, usize), Fault> {
+    let (mut body, mut root) = (Body { computations, instructions: Vec::new() }, None);
     while !accept(input, b'}')? {
-        let (instruction, marked) = instruction(input)?;
-        if let Some(at) = marked {
+        if let Some(at) = instruction(input, &mut body)? {
             if root.is_some() {
                 return Err(Fault::rule(at, "a second instruction of this computation is marked ROOT"));
             }
-            root = Some(instructions.len());
+            root = Some(body.instructions.len() - 1);
         }
-        instructions.push(instruction);
     }
-    let Some(last) = instructions.len().checked_sub(1) else {
+    let Some(last) = body.instructions.len().checked_sub(1) else {
         return Err(Fault::rule(at, format!("the computation {} has no instructions", quote(name))));
     };
-    input.state.leave(name)?;
-    let attributes = attributes(input)?;
-    let root = root.unwrap_or(last);
-    Ok(Computation { name: name.to_string(), signature, instructions, root, attributes, at: place })
+    Ok((body.instructions, root.unwrap_or(last)))
+}
+
+/// A computation that stands in the place of its name, `to_apply={ ... }`, whose brace comes next. It is added to those before, under a
+/// name made of the attribute and its place, which is given.
+pub(super) fn computation_in_place(
+    input: &mut Input,
+    attribute: &str,
+    computations: &mut Vec<Computation>,
+) -> Result<String, Fault> {
+    let at = offset(input);
+    let place = input.state.position(at);
+    let name = format!("{attribute}.at.{}.{}", place.line, place.column);
+    let outer = input.state.begin_inner(at)?;
+    symbol("{", "\"{\" and a computation's instructions").parse_next(input)?;
+    let (instructions, root) = instructions(input, &name, at, computations)?;
+    input.state.leave(Cow::Owned(name.clone()))?;
+    input.state.end_inner(outer);
+    let attributes = Vec::new();
+    computations.push(Computation { name: name.clone(), signature: None, instructions, root, attributes, at: place });
+    Ok(name)
 }
 
 /// `(x: f32[2]) -> f32[2]`, whose bracket comes next.

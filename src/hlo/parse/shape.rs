@@ -45,6 +45,12 @@ fn array(input: &mut Input) -> Result<Shape, Fault> {
     let at = offset(input);
     let name: &str = take_while(1.., |c: char| c.is_ascii_alphanumeric()).context(ARRAY).parse_next(input)?;
     space(input)?;
+    if name == "b" && peek(input) == b'(' {
+        return Err(Fault::rule(
+            at,
+            "b(...) is a buffer, memory that calls write, and only arrays and tuples are supported",
+        ));
+    }
     if peek(input) != b'[' {
         return Err(Fault::rule(at, format!("expected {ARRAY}, found {} without dimensions", quote(name))));
     }
@@ -57,7 +63,7 @@ fn array(input: &mut Input) -> Result<Shape, Fault> {
     let mut dims = Vec::new();
     if !accept(input, b']')? {
         loop {
-            dims.push(dim(input)?);
+            dims.push(dim(input, dims.len())?);
             if accept(input, b']')? {
                 break;
             }
@@ -81,10 +87,17 @@ pub(super) fn entry_layout<'a>(input: &mut Input<'a>) -> Result<&'a str, Fault> 
     Ok(whole)
 }
 
-fn dim(input: &mut Input) -> Result<u64, Fault> {
+/// The extent of the dimension of this number.
+fn dim(input: &mut Input, number_of: usize) -> Result<u64, Fault> {
     space(input)?;
     if matches!(peek(input), b'<' | b'?') {
-        return Err(Fault::rule(offset(input), "this dimension is dynamic, and only static ones are supported"));
+        let written: String =
+            rest(input).chars().take_while(|c| matches!(c, '<' | '=' | '?') || c.is_ascii_digit()).collect();
+        let why = format!(
+            "dimension {number_of} is dynamic ({}), and only static ones are supported: give the program for one size",
+            quote(&written)
+        );
+        return Err(Fault::rule(offset(input), why));
     }
     number(input, "a dimension")
 }

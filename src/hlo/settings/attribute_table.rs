@@ -1,7 +1,8 @@
 //! Attributes that are known by name: those that reading follows, and those that decide no bit, with the reason.
 
 use crate::hlo::opcode::Asynchronous::{
-    AsyncDone, AsyncStart, AsyncUpdate, CallStart, CopyDone, CopyStart, DynamicSliceStart, SliceDone, SliceStart,
+    AsyncDone, AsyncStart, AsyncUpdate, CallStart, CallUpdate, CopyDone, CopyStart, DynamicSliceStart, SliceDone,
+    SliceStart,
 };
 use crate::hlo::opcode::Collective::{
     AllGather, AllGatherStart, AllReduce, AllReduceStart, AllToAll, CollectiveBroadcast, CollectivePermute,
@@ -22,7 +23,7 @@ use crate::hlo::opcode::Product::{Convolution, Dot, RaggedDot};
 use crate::hlo::opcode::Ranking::{Sort, TopK};
 use crate::hlo::opcode::Reduction::{Reduce, ReduceWindow, SelectAndScatter};
 use crate::hlo::opcode::Reinterpretation::{Bitcast, BitcastConvert};
-use crate::hlo::opcode::Single::{Constant, CustomCall, Fft, Parameter, RngBitGenerator};
+use crate::hlo::opcode::Single::{Constant, CustomCall, Fft, Parameter, RngBitGenerator, Scan};
 use crate::hlo::opcode::Tuples::{GetTupleElement, Tuple};
 use crate::hlo::opcode::{Identity::Copy, Token::AfterAll};
 
@@ -74,6 +75,7 @@ pub const FOLLOWED: &[Followed] = &[
             Reduction(Reduce),
             Collective(ReduceScatter),
             Movement(Reverse),
+            Single(Scan),
             Movement(SetDimensionSize),
             Ranking(Sort),
             Movement(Transpose),
@@ -91,6 +93,8 @@ pub const FOLLOWED: &[Followed] = &[
     ("input_batching_dims", SCATTER),
     ("inserted_window_dims", SCATTER),
     ("iota_dimension", &[Movement(Iota)]),
+    ("is_associative", &[Single(Scan)]),
+    ("is_reverse", &[Single(Scan)]),
     ("is_stable", &[Ranking(Sort)]),
     ("k", &[Ranking(TopK)]),
     ("kind", &[Control(Fusion)]),
@@ -101,6 +105,7 @@ pub const FOLLOWED: &[Followed] = &[
     ("lhs_ragged_dims", &[Product(RaggedDot)]),
     ("lower", &[Decomposition(Cholesky), Decomposition(TriangularSolve)]),
     ("mantissa_bits", &[Elementwise(ReducePrecision)]),
+    ("num_carries", &[Single(Scan)]),
     ("offset_dims", GATHER),
     ("operand_batching_dims", GATHER),
     ("operand_precision", PRODUCTS),
@@ -130,6 +135,7 @@ pub const FOLLOWED: &[Followed] = &[
             Reduction(Reduce),
             Collective(ReduceScatter),
             Reduction(ReduceWindow),
+            Single(Scan),
             Indexed(Scatter),
             Ranking(Sort),
         ],
@@ -143,11 +149,6 @@ pub const FOLLOWED: &[Followed] = &[
     ("window", &[Product(Convolution), Reduction(ReduceWindow), Reduction(SelectAndScatter)]),
 ];
 
-/// Whether reading knows an opcode. Of another one it is compared as it stands what decides results (`unless_known`).
-pub fn is_known(opcode: &Opcode) -> bool {
-    !matches!(opcode, Opcode::ComplexPart(_) | Opcode::Outside(_) | Opcode::Other(_))
-}
-
 /// Whether reading follows an attribute of an opcode.
 pub fn is_followed(opcode: &Opcode, attribute: &str) -> bool {
     FOLLOWED.iter().any(|(name, opcodes)| *name == attribute && opcodes.contains(opcode))
@@ -158,6 +159,7 @@ pub const MOVES: &[Opcode] = &[
     Token(AfterAll),
     Asynchronous(AsyncDone),
     Asynchronous(AsyncUpdate),
+    Asynchronous(CallUpdate),
     Reinterpretation(Bitcast),
     Reinterpretation(BitcastConvert),
     Movement(Broadcast),

@@ -13,7 +13,7 @@ use crate::ir::{CollectiveAlgorithm, ResultAccuracy, Setting};
 
 use super::ast::{Attribute, Computation, Instruction, Module, Value};
 
-use crate::hlo::opcode::{Asynchronous, Collective, Elementwise, Opcode};
+use crate::hlo::opcode::{Asynchronous, Collective, Elementwise, Opcode, Single};
 
 use attribute_table as known;
 use fields::fields;
@@ -105,6 +105,7 @@ fn is_inlined(opcode: &Opcode) -> bool {
     matches!(
         opcode,
         Opcode::Control(_)
+            | Opcode::Single(Single::Scan)
             | Opcode::Asynchronous(Asynchronous::AsyncStart | Asynchronous::CallStart)
             | Opcode::Collective(Collective::AllReduce | Collective::AllReduceStart | Collective::ReduceScatter)
     )
@@ -168,8 +169,6 @@ fn of_attributes(instruction: &Instruction, settings: &mut Vec<Setting>) {
                 }
             }
             name if known::is_followed(opcode, name) || is_harmless(name) => {}
-            // Of what has no meaning here all else is compared as it stands.
-            _ if !known::is_known(opcode) => {}
             _ => settings.push(other(attribute)),
         }
     }

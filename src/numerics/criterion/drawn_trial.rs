@@ -112,7 +112,7 @@ impl DrawnTrials {
         faulty.extend(missing_products(program, at, arguments, &computed));
         let passes = self.mode.precision.passes;
         for precision in PRECISIONS.iter().take_while(|row| row.passes != passes) {
-            let lower = Mode { precision, ..self.mode.clone() };
+            let lower = self.mode.clone().with_precision(precision);
             let other = values(&run(&lower)?);
             // Of some operands no precision makes another result.
             if other != computed {

@@ -46,7 +46,7 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
     let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
     if algebra {
         let modes = others.iter().flat_map(|others| &others.functions).chain(&erring).chain([own]);
-        let analyses = forms::Analyses { analysis: &analysis, units: modes.map(Mode::vector_unit).collect() };
+        let analyses = forms::Analyses { analysis: &analysis, units: modes.map(|mode| mode.vector_unit()).collect() };
         forms::widen(&mut latitudes, &analyses);
     }
     for point in &choices.points {

@@ -6,7 +6,10 @@
 //! a group is one function of the same real numbers, computed with no more roundings than the group has operations and
 //! constants. So each result of a group lies within that many errors of the real number.
 
+mod complex;
 mod groups;
+mod inits;
+mod never_negative;
 
 use std::collections::BTreeMap;
 
@@ -119,6 +122,9 @@ pub(super) fn widen(latitudes: &mut [Latitude], analyses: &Analyses) {
             _ => {}
         }
     }
+    inits::forget(latitudes, &groups, &|region| analyses.reducer(region));
+    never_negative::forget_nan(latitudes, &groups);
+    complex::forget(latitudes, &groups);
 }
 
 impl Groups<'_> {

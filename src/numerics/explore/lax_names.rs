@@ -41,6 +41,7 @@ pub(super) fn binary_name(binary: Binary) -> &'static str {
         Binary::Maximum => "max",
         Binary::Minimum => "min",
         Binary::Multiply => "mul",
+        Binary::MultiplyHigh => "mulhi",
         Binary::Or => "bitwise_or",
         Binary::Power => "pow",
         Binary::Remainder => "rem",

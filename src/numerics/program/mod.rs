@@ -141,3 +141,6 @@ fn sized(sizes: &[(&'static str, usize)]) -> Result<(), BuildError> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

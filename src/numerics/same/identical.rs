@@ -20,7 +20,19 @@ pub fn are_identical(one: &Program, other: &Program) -> bool {
 /// Whether two instructions differ in their names alone. Another field of an instruction must be compared here: then this does
 /// not compile.
 fn is_same_operation(a: &Instruction, b: &Instruction) -> bool {
-    let Instruction { name: _, op, operands, shape, fusion, tiling, on_matrix_unit, library, minor, settings } = a;
+    let Instruction {
+        name: _,
+        op,
+        operands,
+        shape,
+        fusion,
+        tiling,
+        on_matrix_unit,
+        library,
+        of_complex_function,
+        minor,
+        settings,
+    } = a;
     *op == b.op
         && *operands == b.operands
         && *shape == b.shape
@@ -28,6 +40,7 @@ fn is_same_operation(a: &Instruction, b: &Instruction) -> bool {
         && *tiling == b.tiling
         && *on_matrix_unit == b.on_matrix_unit
         && *library == b.library
+        && *of_complex_function == b.of_complex_function
         && *minor == b.minor
         && *settings == b.settings
 }

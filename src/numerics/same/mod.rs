@@ -15,6 +15,8 @@ mod witness;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use ulpgate_hlo::{Import, Origin};
+
 use crate::deadline::{self, OutOfTime};
 use crate::ir::Program;
 use crate::machine::{EvalError, Grounds, Mode, Permits, Prepared, Traced};
@@ -49,6 +51,18 @@ pub struct Source {
 impl<'a> From<&'a Program> for Comparand<'a> {
     fn from(program: &'a Program) -> Comparand<'a> {
         Comparand { program, argument_names: &[], sources: Vec::new() }
+    }
+}
+
+/// A file's program, with the names that its values have there.
+impl<'a> From<&'a Import> for Comparand<'a> {
+    fn from(import: &'a Import) -> Comparand<'a> {
+        let source = |origin: &Origin| Source { name: origin.name.clone(), op_name: origin.op_name.clone() };
+        Comparand {
+            program: &import.program,
+            argument_names: &import.argument_names,
+            sources: import.origins.iter().map(source).collect(),
+        }
     }
 }
 

@@ -122,9 +122,19 @@ fn errors_of_instructions() {
         ),
         ("ROOT = f32[] parameter(0)", "line 3, column 8: expected an instruction's name after \"ROOT\", found \"=\""),
         ("x = ", "line 4, column 1: expected a shape such as f32[2,3] or (f32[2], s32[]), found \"}\""),
+        ("x = negate(x)", "line 3, column 14: no instruction before this one in its computation has the name \"x\""),
         (
-            "x = negate(x)",
-            "line 3, column 7: expected a shape such as f32[2,3] or (f32[2], s32[]), found \"negate\" without dimensions",
+            "x = iota(), iota_dimension=0",
+            "line 3, column 7: the shape of this \"iota\" does not follow from its operands: write it before the opcode",
+        ),
+        (
+            "x = constant(1)",
+            "line 3, column 7: the shape of this \"constant\" does not follow from its operands: write it before the opcode",
+        ),
+        ("p = (f32[]) parameter(0)  q = f32[] negate(p#1)", "line 3, column 47: \"p\" is no tuple with an element 1"),
+        (
+            "x = b(f32[2]) parameter(0)",
+            "line 3, column 7: b(...) is a buffer, memory that calls write, and only arrays and tuples are supported",
         ),
         ("x = g32[] parameter(0)", "line 3, column 7: HLO has no element type \"g32\""),
         ("x = f32 [2 3] parameter(0)", "line 3, column 14: expected \",\" or \"]\" after a dimension, found \"3\""),
@@ -132,9 +142,12 @@ fn errors_of_instructions() {
         ("x = f32[-2] parameter(0)", "line 3, column 11: expected a dimension, found \"-2\""),
         (
             "x = f32[2,<=3] parameter(0)",
-            "line 3, column 13: this dimension is dynamic, and only static ones are supported",
+            "line 3, column 13: dimension 1 is dynamic (\"<=3\"), and only static ones are supported: give the program for one size",
         ),
-        ("x = f32[?] parameter(0)", "line 3, column 11: this dimension is dynamic, and only static ones are supported"),
+        (
+            "x = f32[?] parameter(0)",
+            "line 3, column 11: dimension 0 is dynamic (\"?\"), and only static ones are supported: give the program for one size",
+        ),
         ("x = f32[18446744073709551616] parameter(0)", "line 3, column 11: a number is 18446744073709551615 at most"),
         ("x = f32[2]{0,} parameter(0)", "line 3, column 16: expected a dimension's number in a layout, found \"}\""),
         ("x = f32[2]{0;} parameter(0)", "line 3, column 15: expected \",\", \":\" or \"}\" in a layout, found \";\""),
@@ -189,12 +202,16 @@ fn errors_of_instructions() {
             "line 3, column 27: an instruction before this one has the name \"p\" too",
         ),
         (
-            "p = f32[] parameter(0)  q = f32[] negate(negate(p))",
-            "line 3, column 44: the operand is an instruction \"negate\", which needs a line of its own",
+            "p = f32[] parameter(0)  q = f32[] negate(negate(r))",
+            "line 3, column 51: no instruction before this one in its computation has the name \"r\"",
         ),
         (
             "p = f32[] parameter(0)  q = f32[] negate(f32[] parameter(0))",
-            "line 3, column 50: the operand is an instruction \"parameter\", which needs a line of its own",
+            "line 3, column 44: a parameter before this one in its computation has the number 0 too",
+        ),
+        (
+            "p = f32[4] parameter(0)  q = f32[] negate(reduce(p, p))",
+            "line 3, column 45: the shape of this \"reduce\" does not follow from its operands: write it before the opcode",
         ),
         ("x = f32[] parameter(0),", "line 4, column 1: expected an attribute's name after \",\", found \"}\""),
         ("x = f32[] parameter(0), sharding", "line 4, column 1: expected \"=\" after an attribute's name, found \"}\""),

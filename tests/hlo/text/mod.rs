@@ -6,3 +6,4 @@ mod files;
 mod forms;
 mod impossible;
 mod large;
+mod left_out;

@@ -10,6 +10,30 @@ pub const CALLS: &[Row] = &[
         ["0", "1"],
         "x = f32[4] parameter(0)\n y = f32[4] parameter(1)\n t = (f32[4], f32[4]) tuple(x, y)\n ROOT r = f32[4] get-tuple-element(t), index=$",
     ),
+    row(
+        "scan",
+        "to_apply",
+        ["running", "falling"],
+        "x = f32[4] parameter(0)\n y = f32[] parameter(1)\n s = (f32[4], f32[]) scan(x, y), dimensions={0}, num_carries=1, to_apply=$\n ROOT r = f32[4] get-tuple-element(s), index=0",
+    ),
+    row(
+        "scan",
+        "is_reverse",
+        ["true", "false"],
+        "x = f32[4] parameter(0)\n y = f32[] parameter(1)\n s = (f32[4], f32[]) scan(x, y), dimensions={0}, num_carries=1, is_reverse=$, to_apply=falling\n ROOT r = f32[4] get-tuple-element(s), index=0",
+    ),
+    row(
+        "scan",
+        "is_associative",
+        ["true", "false"],
+        "x = f32[4] parameter(0)\n y = f32[] parameter(1)\n s = (f32[4], f32[]) scan(x, y), dimensions={0}, num_carries=1, is_associative=$, to_apply=running\n ROOT r = f32[4] get-tuple-element(s), index=0",
+    ),
+    row(
+        "scan",
+        "dimensions",
+        ["{0}", "{1}"],
+        "x = f32[3,3] parameter(0)\n y = f32[3] parameter(1)\n s = (f32[3,3], f32[3]) scan(x, y), dimensions=$, num_carries=1, to_apply=running_rows\n ROOT r = f32[3,3] get-tuple-element(s), index=0",
+    ),
     row("call", "to_apply", ["double", "square"], "x = f32[4] parameter(0)\n ROOT r = f32[4] call(x), to_apply=$"),
     row(
         "map",

@@ -9,6 +9,9 @@ pub const COMPUTATIONS: &str = "\
     at_least { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=GE }\n\
     greater_of_two { a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = s32[] parameter(2)\n d = s32[] parameter(3)\n \
       ROOT r = pred[] compare(a, b), direction=GT }\n\
+    running { a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = f32[] add(a, b)\n ROOT r = (f32[], f32[]) tuple(c, c) }\n\
+    falling { a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = f32[] subtract(a, b)\n ROOT r = (f32[], f32[]) tuple(c, c) }\n\
+    running_rows { a = f32[3] parameter(0)\n b = f32[3] parameter(1)\n c = f32[3] add(a, b)\n ROOT r = (f32[3], f32[3]) tuple(c, c) }\n\
     double { a = f32[4] parameter(0)\n ROOT r = f32[4] add(a, a) }\n\
     square { a = f32[4] parameter(0)\n ROOT r = f32[4] multiply(a, a) }\n\
     doubled { s = (s32[], f32[4]) parameter(0)\n i = s32[] get-tuple-element(s), index=0\n one = s32[] constant(1)\n \

@@ -15,10 +15,12 @@ mod truth;
 use std::sync::Arc;
 
 use crate::hlo::ast::Literal;
+use crate::hlo::builder::fill::number;
 use crate::hlo::builder::{Emitter, Value};
 use crate::hlo::error::LowerError;
 use crate::hlo::opcode::{ComplexPart, Elementwise, Indexed, Movement, Opcode, Product, Reduction, Reinterpretation};
-use crate::ir::{Binary, Compare, Instruction, LibraryFunction, Op, Unary, ValueId};
+use crate::ir::{Binary, Compare, CompareOrder, Instruction, LibraryFunction, Op, Shape, Unary, ValueId};
+use crate::tensor::DType;
 
 use super::constant;
 use complex_function as function;
@@ -44,7 +46,9 @@ const KNOWN: [Unary; 10] = [
 pub fn takes(e: &Emitter, operands: &[Value]) -> bool {
     let makes = match &e.instruction.opcode {
         Opcode::ComplexPart(_) => true,
-        Opcode::Elementwise(Elementwise::Convert) => e.instruction.shape.is_complex(),
+        Opcode::Elementwise(Elementwise::Convert) | Opcode::Movement(Movement::Iota) => {
+            e.instruction.shape.is_complex()
+        }
         _ => false,
     };
     makes || operands.iter().any(|operand| matches!(operand, Value::Complex(_)))
@@ -94,6 +98,7 @@ pub fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
             _ => Err(unsupported(e)),
         },
         Opcode::Unary(unary) => of_one(e, *unary, operands),
+        Opcode::Movement(Movement::Iota) => counts(e),
         // What moves elements, and what is linear in each part.
         Opcode::Elementwise(Elementwise::Select)
         | Opcode::Indexed(Indexed::DynamicSlice | Indexed::DynamicUpdateSlice | Indexed::Gather)
@@ -117,7 +122,7 @@ pub fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         | Opcode::Elementwise(Elementwise::Clamp | Elementwise::ReducePrecision)
         | Opcode::Identity(_)
         | Opcode::Indexed(Indexed::Scatter)
-        | Opcode::Movement(Movement::GetDimensionSize | Movement::Iota | Movement::SetDimensionSize)
+        | Opcode::Movement(Movement::GetDimensionSize | Movement::SetDimensionSize)
         | Opcode::Other(_)
         | Opcode::Outside(_)
         | Opcode::Product(Product::Convolution | Product::RaggedDot)
@@ -141,10 +146,11 @@ fn unsupported(e: &Emitter) -> LowerError {
 }
 
 /// A complex number of its parts, or a part of one.
-fn part_or_whole(e: &Emitter, part: ComplexPart, operands: &[Value]) -> Result<Value> {
+fn part_or_whole(e: &mut Emitter, part: ComplexPart, operands: &[Value]) -> Result<Value> {
     match (part, operands) {
         (ComplexPart::Complex, [Value::Array(re), Value::Array(im)]) => Ok(Value::Complex([*re, *im])),
         (ComplexPart::Imag, [Value::Complex([_, im])]) => Ok(Value::Array(*im)),
+        (ComplexPart::Imag, [Value::Array(re)]) => Ok(Value::Array(number(e, *re, 0.0)?)),
         (ComplexPart::Real, [Value::Complex([re, _]) | Value::Array(re)]) => Ok(Value::Array(*re)),
         (ComplexPart::Complex | ComplexPart::Imag | ComplexPart::Real, _) => Err(unsupported(e)),
     }
@@ -157,8 +163,12 @@ fn of_one(e: &mut Emitter, unary: Unary, operands: &[Value]) -> Result<Value> {
         _ if unary == Unary::Negate => return by_parts(e, operands),
         _ => return Err(unsupported(e)),
     };
-    Ok(Value::Complex(match unary {
-        Unary::Abs => return Ok(Value::Array(function::abs(e, z)?)),
+    let parts = match unary {
+        Unary::Abs => {
+            let size = function::abs(e, z)?;
+            mark_whole(e, &[size]);
+            return Ok(Value::Array(size));
+        }
         Unary::Negate => return by_parts(e, operands),
         Unary::Cosine => trigonometric::cosine(e, z)?,
         Unary::Exponential => function::exponential(e, z)?,
@@ -182,7 +192,16 @@ fn of_one(e: &mut Emitter, unary: Unary, operands: &[Value]) -> Result<Value> {
         | Unary::PopulationCount
         | Unary::RoundNearestAfz
         | Unary::RoundNearestEven => return Err(unsupported(e)),
-    }))
+    };
+    mark_whole(e, &parts);
+    Ok(Value::Complex(parts))
+}
+
+/// Marks the parts of what a quotient or a function gives, which compilers rewrite as wholes.
+fn mark_whole(e: &mut Emitter, parts: &[ValueId]) {
+    for part in parts {
+        e.body.instructions[*part].of_complex_function = true;
+    }
 }
 
 /// A function of two complex numbers.
@@ -190,10 +209,40 @@ fn of_two(e: &mut Emitter, binary: Binary, operands: &[Value]) -> Result<Value> 
     match (binary, operands) {
         (Binary::Add | Binary::Subtract, _) => by_parts(e, operands),
         (Binary::Multiply, [Value::Complex(x), Value::Complex(y)]) => product(e, *x, *y),
-        (Binary::Divide, [Value::Complex(x), Value::Complex(y)]) => Ok(Value::Complex(function::divide(e, *x, *y)?)),
-        (Binary::Power, [Value::Complex(x), Value::Complex(y)]) => Ok(Value::Complex(exponential::power(e, *x, *y)?)),
+        (Binary::Divide | Binary::Power, [Value::Complex(x), Value::Complex(y)]) => {
+            let parts = match binary {
+                Binary::Divide => function::divide(e, *x, *y)?,
+                _ => exponential::power(e, *x, *y)?,
+            };
+            mark_whole(e, &parts);
+            Ok(Value::Complex(parts))
+        }
+        (Binary::Maximum, [Value::Complex(x), Value::Complex(y)]) => first_in_order(e, Compare::Gt, *x, *y),
+        (Binary::Minimum, [Value::Complex(x), Value::Complex(y)]) => first_in_order(e, Compare::Lt, *x, *y),
         _ => Err(unsupported(e)),
     }
+}
+
+/// The number whose real part is first in an order, or whose imaginary part is where the real parts are equal; `y` if none is.
+/// Source: openxla/stablehlo, `reference/Element.cpp` (`max`, `min`).
+fn first_in_order(e: &mut Emitter, direction: Compare, x: Parts, y: Parts) -> Result<Value> {
+    let truth = Shape::array(DType::Pred, e.shape(x[0]).dims());
+    let mut compare = |direction: Compare, a: ValueId, b: ValueId| {
+        let op = Op::Compare { direction, order: CompareOrder::Partial };
+        e.emit(op, vec![a, b], Some(truth.clone()))
+    };
+    let (re, im) = (compare(direction, x[0], y[0])?, compare(direction, x[1], y[1])?);
+    let equal = compare(Compare::Eq, x[0], y[0])?;
+    let is_first = e.emit(Op::Select, vec![equal, im, re], None)?;
+    let mut part = |a: ValueId, b: ValueId| e.emit(Op::Select, vec![is_first, a, b], None);
+    Ok(Value::Complex([part(x[0], y[0])?, part(x[1], y[1])?]))
+}
+
+/// Counts along a dim, as complex numbers.
+fn counts(e: &mut Emitter) -> Result<Value> {
+    let Value::Array(re) = e.of_one_part().over_arrays(&[])? else { return Err(e.fail("an iota gives one array")) };
+    let im = number(e, re, 0.0)?;
+    Ok(Value::Complex([re, im]))
 }
 
 /// `(a + bi) (c + di) = (ac - bd) + (bc + ad) i`, in the order of XLA's emitters: the left product may go unrounded.

@@ -29,7 +29,7 @@ fn passes(e: &Emitter) -> Result<Passes> {
     let known = [Precision::Default, Precision::High, Precision::Highest];
     let mut precision = [Precision::Default; 2];
     for (slot, word) in precision.iter_mut().zip(attributes.words("operand_precision")?.unwrap_or_default()) {
-        let found = known.into_iter().find(|p| p.name() == word);
+        let found = known.into_iter().find(|p| p.name().eq_ignore_ascii_case(word));
         *slot = found.ok_or_else(|| e.refuse("operand_precision", format!("unknown operand_precision `{word}`")))?;
     }
     match attributes.word("algorithm") {

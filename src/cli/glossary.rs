@@ -1,0 +1,73 @@
+//! Words of the output, for `ulpgate explain`. DESIGN.md has the words of the source.
+
+/// Each word with its meaning.
+pub const WORDS: &[(&str, &str)] = &[
+    (
+        "abstain",
+        "The outcome of a check that has nothing to say of a case; its note says why, and --verbose prints it.",
+    ),
+    (
+        "alarm",
+        "A result that is not as its suite expects: a finding that no suite expects, an expected one that did not occur, or a \
+         check that stays undecided. It makes a run exit with 1.",
+    ),
+    (
+        "baseline",
+        "The committed reports that `ulpgate gate` compares with: the folder reports/, unless --baseline says another.",
+    ),
+    (
+        "bound",
+        "How far a result may lie from the truth if the arithmetic of its mode is kept: a proven number for each element. The \
+         check of this name finds results beyond it.",
+    ),
+    (
+        "case",
+        "A program, a mode and an input of one size. Its id names all of them; `ulpgate explain CASE` shows its worst rows.",
+    ),
+    (
+        "excess",
+        "Excess precision: digits that a compiler keeps although the program's type has fewer. With \
+         xla_allow_excess_precision, XLA may leave out a rounding to bf16 for one user of a value and keep it for another. A \
+         mode's third part says what is left out.",
+    ),
+    (
+        "finding",
+        "A deviation that a check found, such as a row that loses its best token. One that the suite expects is known, any \
+         other is an alarm.",
+    ),
+    ("gate", "A fresh run held against the committed reports. It is red for each row that differs and each alarm."),
+    (
+        "known",
+        "A finding that its suite expects or only reports, with the reason in `because`. It is printed and does not make a run \
+         fail; that it is gone does.",
+    ),
+    (
+        "mode",
+        "The arithmetic in force, as chip/precision/excess[+key=value...]. `ulpgate explain v5e/default/off` explains each part.",
+    ),
+    ("promise", "The arithmetic that whoever gives results claims to follow, as a mode. Bounds are made from it."),
+    ("row", "One index of a result's first dim: a token's logits, one softmax, one sequence."),
+    (
+        "rule",
+        "A rewrite that a compiler does to roundings, with its evidence: rule A joins conversions, rule B computes bf16 \
+         operations in f32 (FACTS 1.3). The policies of `ulpgate list excess` are made of them.",
+    ),
+    ("suite", "A claim, and the cases that test it: a file in suites/."),
+    (
+        "truth",
+        "The result over the real numbers, without any rounding, as far as it is proven. Results are held against it.",
+    ),
+    (
+        "ulp",
+        "Unit in the last place: the distance between a number and the next one of its format. An error of half an ulp is the \
+         least that a rounding may cost; bf16 has 8 significant bits, so that an ulp is up to 1/128 of the number.",
+    ),
+    (
+        "undecided",
+        "A question that the truth does not decide with 4096 bits. It is never guessed, and no suite can expect it.",
+    ),
+    (
+        "worst",
+        "The largest value of a suite's first figure over its cases, in the JSON of a run; `max_ulp 5.2` is an error of 5.2 ulp.",
+    ),
+];

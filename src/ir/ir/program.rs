@@ -1,0 +1,384 @@
+//! The containers: shapes, instructions, computations, programs.
+
+use std::sync::Arc;
+
+use crate::tensor::{DType, Data, Tensor};
+
+use super::library_function::LibraryFunction;
+use super::op::{ComputationId, Op};
+use super::setting::{ResultAccuracy, Setting};
+use super::tiling::Tiling;
+
+/// Position of an instruction in its computation; operands always lie before their user.
+pub type ValueId = usize;
+/// The type of a value: an array, or a tuple of types.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// Elements of one type, row-major.
+    Array {
+        /// The elements' type.
+        dtype: DType,
+        /// Extents, the slowest dim first; none for a scalar.
+        dims: Vec<usize>,
+    },
+    /// Several values as one, each of its own type.
+    Tuple(Vec<Shape>),
+}
+
+impl Shape {
+    /// The most elements that an array may have, extents of 0 aside: steps and positions in it fit in a machine word, whatever
+    /// is computed of them.
+    pub const MOST_ELEMENTS: usize = 1 << 40;
+
+    /// Whether its extents other than 0 multiply to no more than [`Shape::MOST_ELEMENTS`], in all parts of a tuple.
+    pub fn is_countable(&self) -> bool {
+        let product = |product: usize, extent: &usize| product.checked_mul((*extent).max(1));
+        match self {
+            Shape::Array { dims, .. } => {
+                dims.iter().try_fold(1, product).is_some_and(|elements| elements <= Shape::MOST_ELEMENTS)
+            }
+            Shape::Tuple(parts) => parts.iter().all(Shape::is_countable),
+        }
+    }
+
+    /// An array of these dims; a scalar without any.
+    pub fn array(dtype: DType, dims: &[usize]) -> Shape {
+        Shape::Array { dtype, dims: dims.to_vec() }
+    }
+
+    /// The element type of an array; `None` for a tuple.
+    pub fn dtype(&self) -> Option<DType> {
+        match self {
+            Shape::Array { dtype, .. } => Some(*dtype),
+            Shape::Tuple(_) => None,
+        }
+    }
+
+    /// The element type of a value that shape checking has found to be an array.
+    ///
+    /// # Panics
+    /// For a tuple.
+    pub fn element_type(&self) -> DType {
+        match self {
+            Shape::Array { dtype, .. } => *dtype,
+            Shape::Tuple(_) => unreachable!("shape checking gives arrays to operations on elements"),
+        }
+    }
+
+    /// The dims of an array; none for a tuple.
+    pub fn dims(&self) -> &[usize] {
+        match self {
+            Shape::Array { dims, .. } => dims,
+            Shape::Tuple(_) => &[],
+        }
+    }
+
+    /// The number of elements of an array, or of all arrays of a tuple.
+    pub fn elements(&self) -> usize {
+        match self {
+            Shape::Array { dims, .. } => dims.iter().product(),
+            Shape::Tuple(parts) => parts.iter().map(Shape::elements).sum(),
+        }
+    }
+
+    /// The same with f32 in the place of bf16, in tuples as well.
+    pub fn widen(&self) -> Shape {
+        match self {
+            Shape::Array { dtype: DType::BF16, dims } => Shape::array(DType::F32, dims),
+            Shape::Tuple(parts) => Shape::Tuple(parts.iter().map(Shape::widen).collect()),
+            other => other.clone(),
+        }
+    }
+
+    /// The same dims with another element type; a tuple stays as it is.
+    pub fn with_dtype(&self, dtype: DType) -> Shape {
+        match self {
+            Shape::Array { dims, .. } => Shape::Array { dtype, dims: dims.clone() },
+            tuple => tuple.clone(),
+        }
+    }
+}
+
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Shape::Array { dtype, dims } => {
+                let dims: Vec<String> = dims.iter().map(usize::to_string).collect();
+                write!(f, "{dtype}[{}]", dims.join(","))
+            }
+            Shape::Tuple(parts) => {
+                let parts: Vec<String> = parts.iter().map(Shape::to_string).collect();
+                write!(f, "({})", parts.join(", "))
+            }
+        }
+    }
+}
+
+/// The fusion that an instruction was compiled into; each has a number of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fusion {
+    /// One that the compiler makes code for: its values meet in registers.
+    Compiled(usize),
+    /// One that is compiled along with the small loop around it, by XLA:CPU's older emitter (`xla_cpu_small_call`).
+    SmallCall(usize),
+    /// One with a way of its own (`kind=kCustom`): XLA:CPU leaves it to a library.
+    Custom {
+        /// The fusion's.
+        number: usize,
+        /// Whether the library rounds where conversions say so: in a file that was compiled without excess precision.
+        rounds: bool,
+    },
+    /// A product and the one sum that uses it: the product is added before it is rounded (fused multiply-add), on any
+    /// chip. No file has this: it is inserted where the contractions that a compiler may make are explored.
+    Joined,
+    /// None: an addition between devices, of one sum over them. `carries` is the type in which sums travel.
+    Exchange {
+        /// The sum's.
+        number: usize,
+        /// The type that is sent from device to device.
+        carries: DType,
+        /// Whether a compiled file's plan fixes its order (FACTS 6.2): then no compiler is free to choose another one.
+        is_planned: bool,
+    },
+    /// No fusion: a value that a loop carries from one trip to the next, in its declared type. No file has this: it is
+    /// inserted where trips are laid out one after the other.
+    Carried,
+}
+
+impl Fusion {
+    /// Whether the compiler makes code for it.
+    pub fn is_compiled(self) -> bool {
+        matches!(self, Fusion::Compiled(_) | Fusion::SmallCall(_))
+    }
+
+    /// Whether it is left to a library.
+    pub fn is_library(self) -> bool {
+        matches!(self, Fusion::Custom { .. })
+    }
+}
+
+/// One operation applied to earlier values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Instruction {
+    /// Unique within its computation.
+    pub name: String,
+    /// The operation.
+    pub op: Op,
+    /// The operands, all of them earlier values.
+    pub operands: Vec<ValueId>,
+    /// The result's type, as [`super::infer`] finds it.
+    pub shape: Shape,
+    /// The fusion of a compiled file that computes it.
+    pub fusion: Option<Fusion>,
+    /// Its tiling in a compiled file, if it is a matmul.
+    pub tiling: Option<Arc<Tiling>>,
+    /// Whether it is a dot that a TPU's compiler has left one: such a dot is on the matrix unit, whatever its shape (FACTS 2.3).
+    pub on_matrix_unit: bool,
+    /// The library function that is computed in its place, on a machine that has the library.
+    pub library: Option<Arc<LibraryFunction>>,
+    /// Whether it is a part of what a quotient or a function of complex numbers gives: compilers have several formulas of these, and
+    /// rewrite them as wholes (FACTS 9.1).
+    pub of_complex_function: bool,
+    /// The dim along which elements lie side by side, where the file says that it is another than the last one.
+    pub minor: Option<usize>,
+    /// Its settings that the machine does not follow, with those that hold for all of the fusion or call around it;
+    /// `None` if there are none.
+    pub settings: Option<Arc<[Setting]>>,
+}
+
+impl Instruction {
+    /// An instruction outside of fusions.
+    pub fn new(name: impl Into<String>, op: Op, operands: Vec<ValueId>, shape: Shape) -> Instruction {
+        let name = name.into();
+        let (fusion, tiling, library, minor, settings) = (None, None, None, None, None);
+        Instruction {
+            name,
+            op,
+            operands,
+            shape,
+            fusion,
+            tiling,
+            on_matrix_unit: false,
+            library,
+            of_complex_function: false,
+            minor,
+            settings,
+        }
+    }
+
+    /// The accuracy that is asked of it, where it is a function of one operand; `None` for the default.
+    pub fn accuracy(&self) -> Option<ResultAccuracy> {
+        self.settings.as_deref().unwrap_or_default().iter().find_map(|setting| match setting {
+            Setting::Accuracy(accuracy) => Some(*accuracy),
+            _ => None,
+        })
+    }
+}
+
+/// A list of instructions with one result. Regions (reducers, comparators) are computations over scalars.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Computation {
+    /// Its name in HLO text.
+    pub name: String,
+    /// In an order in which they can be evaluated.
+    pub instructions: Vec<Instruction>,
+    /// The value that is its result.
+    pub root: ValueId,
+}
+
+impl Computation {
+    /// Shapes of the parameters in order of their number.
+    pub fn parameter_shapes(&self) -> Vec<&Shape> {
+        let mut parameters: Vec<(usize, &Shape)> = self
+            .instructions
+            .iter()
+            .filter_map(|i| if let Op::Parameter(n) = i.op { Some((n, &i.shape)) } else { None })
+            .collect();
+        parameters.sort_by_key(|(n, _)| *n);
+        parameters.into_iter().map(|(_, shape)| shape).collect()
+    }
+
+    /// A copy with f32 in the place of bf16, under another name.
+    pub fn widen(&self) -> Computation {
+        let mut wide = self.clone();
+        wide.name.push_str(".f32");
+        for instruction in &mut wide.instructions {
+            instruction.shape = instruction.shape.widen();
+            if let Op::Constant(value) = &instruction.op
+                && value.dtype() == DType::BF16
+                && let Some(data) = Data::from_f32s(DType::F32, value.data().to_f32s())
+            {
+                instruction.op = Op::Constant(Tensor::new(value.dims(), data));
+            }
+        }
+        wide
+    }
+
+    /// The computation without some of its values. For each value, `stands_for` says which one takes its place: itself if
+    /// it stays, an earlier one, or `None` if nothing uses it.
+    pub fn compact(&self, stands_for: &[Option<ValueId>]) -> Computation {
+        let mut moved: Vec<ValueId> = vec![0; self.instructions.len()];
+        let mut instructions: Vec<Instruction> = Vec::new();
+        for (id, instruction) in self.instructions.iter().enumerate() {
+            match stands_for[id] {
+                Some(kept) if kept == id => {
+                    moved[id] = instructions.len();
+                    let operands = instruction.operands.iter().map(|operand| moved[*operand]).collect();
+                    instructions.push(Instruction { operands, ..instruction.clone() });
+                }
+                Some(earlier) => moved[id] = moved[earlier],
+                None => {}
+            }
+        }
+        Computation { name: self.name.clone(), instructions, root: moved[self.root] }
+    }
+
+    /// Whether all its parameters are scalars, as those of regions of reductions and sorts are.
+    pub fn takes_scalars(&self) -> bool {
+        self.parameter_shapes().iter().all(|shape| matches!(shape, Shape::Array { dims, .. } if dims.is_empty()))
+    }
+
+    /// Whether its result is this parameter as it is.
+    pub fn gives_parameter(&self, number: usize) -> bool {
+        self.instructions[self.root].op == Op::Parameter(number)
+    }
+
+    /// The number of times that each value is an operand.
+    pub fn uses(&self) -> Vec<usize> {
+        let mut uses = vec![0; self.instructions.len()];
+        self.instructions.iter().flat_map(|i| &i.operands).for_each(|operand| uses[*operand] += 1);
+        uses
+    }
+
+    /// For each value, the values that use it, once per use, in order.
+    pub fn users(&self) -> Vec<Vec<ValueId>> {
+        let mut users = vec![Vec::new(); self.instructions.len()];
+        for (id, instruction) in self.instructions.iter().enumerate() {
+            for operand in &instruction.operands {
+                users[*operand].push(id);
+            }
+        }
+        users
+    }
+}
+
+/// An operation of a program that computes in f64.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Double {
+    /// Its instruction's name.
+    pub name: String,
+    /// Its opcode.
+    pub opcode: String,
+}
+
+/// A whole program. Its results are the operands of a tuple root, or the root itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Program {
+    /// Its name in HLO text, behind `HloModule`.
+    pub name: String,
+    /// The entry and all computations that it calls; each lies behind those that it calls.
+    pub computations: Vec<Computation>,
+    /// The computation that takes the program's arguments and gives its results.
+    pub entry: ComputationId,
+    /// The names of the results, used by checks; one for each result.
+    pub output_names: Vec<String>,
+    /// Settings of the whole file that the machine does not follow, by name.
+    pub settings: Vec<Setting>,
+    /// The first operation that computes in f64 because the program says so; `None` if none does. F64 in which lowering works
+    /// out a function of narrower numbers is not meant.
+    pub double: Option<Double>,
+}
+
+impl Program {
+    /// The computation that the program is; the others are called by it.
+    pub fn entry(&self) -> &Computation {
+        &self.computations[self.entry]
+    }
+
+    /// The values that are the program's results, in order.
+    pub fn outputs(&self) -> Vec<ValueId> {
+        let entry = self.entry();
+        let root = &entry.instructions[entry.root];
+        match root.op {
+            Op::Tuple => root.operands.clone(),
+            _ => vec![entry.root],
+        }
+    }
+
+    /// Whether its file asks for anything that the machine does not follow.
+    pub fn has_settings(&self) -> bool {
+        let own = |computation: &Computation| computation.instructions.iter().any(|i| i.settings.is_some());
+        !self.settings.is_empty() || self.computations.iter().any(own)
+    }
+
+    /// The settings that the machine does not follow, each with the name of its instruction, or with that of the module.
+    pub fn named_settings(&self) -> impl Iterator<Item = (&str, &Setting)> {
+        let instructions = self.computations.iter().flat_map(|computation| &computation.instructions);
+        let own = instructions.flat_map(|instruction| {
+            let settings = instruction.settings.as_deref().unwrap_or_default();
+            settings.iter().map(|setting| (instruction.name.as_str(), setting))
+        });
+        self.settings.iter().map(|setting| ("the module", setting)).chain(own)
+    }
+
+    /// Position of the result with this name.
+    pub fn output(&self, name: &str) -> Option<usize> {
+        self.output_names.iter().position(|n| n == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Steps in an array without elements are products of its other extents.
+    #[test]
+    fn extents_of_0_do_not_make_others_countable() {
+        let countable = |dims: &[usize]| Shape::array(DType::F32, dims).is_countable();
+        assert!(countable(&[0]) && countable(&[1 << 40, 0]) && countable(&[1 << 20, 1 << 20]));
+        assert!(!countable(&[1 << 63, 0]) && !countable(&[0, 1 << 41]) && !countable(&[1 << 20, 0, 1 << 21]));
+        assert!(
+            !Shape::Tuple(vec![Shape::array(DType::F32, &[2]), Shape::array(DType::F32, &[1 << 63, 0])]).is_countable()
+        );
+    }
+}

@@ -1,0 +1,329 @@
+//! Operations that make each element from those in the same place, and the identities among them that keep all bits.
+
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+
+use crate::ir::{Binary, Compare, CompareOrder, Op, Unary};
+use crate::tensor::DType;
+
+use super::super::backend::Code;
+use super::super::integer::{self, conversion_steps};
+use super::super::vector::{self, FunctionSteps, VectorUnit};
+use super::pairwise::{self, Operation};
+use super::run::{Site, Tracer};
+use super::symbol::{Facts, Mixer, Number, Symbol};
+use super::symbol_key::{self as key, FunctionSource, Key};
+use super::symbols::{Array, Symbols};
+
+/// A number that an argument has, or that a result of this type is rounded to.
+pub fn of_type(symbol: Symbol, dtype: DType) -> Symbol {
+    // What a narrow type but bf16 holds is no subnormal of f32.
+    let normal = dtype.is_float() && dtype.bits() <= 16 && dtype != DType::BF16 && dtype != DType::F8E8M0FNU;
+    symbol.in_type(dtype).with(Facts { normal, ..Facts::default() })
+}
+
+/// The symbol of a number rounded to a float type, from f32 or what f32 holds.
+pub fn round(symbol: Symbol, dtype: DType) -> Symbol {
+    if matches!(dtype, DType::F32 | DType::F64) || symbol.is_of(dtype) {
+        return symbol;
+    }
+    if let Some(value) = symbol.float() {
+        let mut value = [value];
+        vector::round_to(dtype, &mut value);
+        return Symbol::of(Number::Float(value[0]));
+    }
+    if !is_odd(dtype) {
+        return of_type(ROUNDING.and_count(dtype as usize).and(symbol).symbol(), dtype);
+    }
+    // Rounding to nearest even is odd, makes no subnormals of what is none, and gives nothing negative of what is not.
+    let (symbol, opposite) = symbol.split_sign();
+    let rounded = ROUNDING.and_count(dtype as usize).and(symbol).symbol().like(symbol);
+    of_type(rounded, dtype).with_sign(opposite)
+}
+
+static ROUNDING: LazyLock<Mixer> = LazyLock::new(|| Key::Round.mixer());
+
+/// Whether the opposite of each number belongs to the type, -0 included.
+fn is_odd(dtype: DType) -> bool {
+    !matches!(dtype, DType::F8E4M3B11FNUZ | DType::F8E4M3FNUZ | DType::F8E5M2FNUZ | DType::F8E8M0FNU)
+}
+
+/// An operation on elements that are not all known.
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
+pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
+    let instruction = site.instruction;
+    let to = instruction.shape.element_type();
+    let from = site.shapes[0].element_type();
+    let exact = site.operands.iter().any(|operand| operand.as_array().exact);
+    let floats = from.is_float();
+    let each = |function: &dyn Fn(Symbol) -> Symbol| -> Symbols {
+        Symbols::array(site.of(0).iter().map(|symbol| function(*symbol)).collect())
+    };
+    let shows_nan = || {
+        tracer.grounds.borrow_mut().shows_nan.insert(instruction.name.clone());
+    };
+    match &instruction.op {
+        Op::Convert => convert(tracer, site, from, to),
+        Op::BitcastConvert => {
+            if from.is_float() && !to.is_float() {
+                shows_nan();
+            }
+            let mixer = Key::Bits { from, to }.mixer();
+            each(&|symbol| {
+                let plain = || of_type(mixer.and(symbol).symbol(), to);
+                tracer.reinterpret(symbol, from, to).unwrap_or_else(plain)
+            })
+        }
+        Op::ReducePrecision { exponent_bits, mantissa_bits } => {
+            let dtype = if from == DType::BF16 { DType::F32 } else { from };
+            let (exponent_bits, mantissa_bits) = (*exponent_bits, *mantissa_bits);
+            let mixer = Key::ReducePrecision { exponent_bits, mantissa_bits, dtype }.mixer();
+            // With all of f32's exponents it is a rounding to nearest even, bit for bit.
+            let of_f32 = dtype == DType::F32 && exponent_bits >= 8;
+            each(&|symbol| match (of_f32, mantissa_bits) {
+                (true, 7) => tracer.round(symbol, DType::BF16),
+                (true, 23..) => symbol,
+                _ => {
+                    let (symbol, opposite) = symbol.split_sign();
+                    mixer.and(symbol).symbol().with_sign(opposite)
+                }
+            })
+        }
+        Op::Unary(unary) => {
+            let unit = &tracer.machine.unit.for_accuracy(*unary, instruction.accuracy());
+            let function = |source: FunctionSource| Function::new(*unary, from, to, unit, source);
+            let own = function(FunctionSource::Unit);
+            let coded = match &site.kernel.code {
+                // Its results count as another function's.
+                Code::Function(coded) => Some((coded, function(FunctionSource::Coded(coded.function.clone())))),
+                _ => None,
+            };
+            let invert = |symbol: Symbol| tracer.invert_bits(symbol, to).filter(|_| *unary == Unary::Not);
+            let apply = |(at, symbol): (usize, &Symbol)| match &coded {
+                Some((columns, function)) if columns.hold(at) => function.of(*symbol),
+                _ => invert(*symbol).unwrap_or_else(|| own.of(*symbol)),
+            };
+            let applied: Vec<Symbol> = site.of(0).iter().enumerate().map(apply).collect();
+            match unary {
+                Unary::Negate => Symbols::Array(site.operands[0].as_array().with_elements(applied)),
+                _ => Symbols::array(applied),
+            }
+        }
+        Op::Binary(binary) => pairwise::join(tracer, site, *binary, exact),
+        Op::Compare { direction, order } => {
+            if *order == CompareOrder::Total && floats {
+                shows_nan();
+            }
+            let comparison = Comparison::new(*direction, *order, from, tracer.machine.unit.flush);
+            Symbols::array(site.of(0).iter().zip(site.of(1)).map(|(a, b)| comparison.of(*a, *b)).collect())
+        }
+        Op::Select => select(site),
+        Op::Clamp => clamp(tracer, site, from),
+        other => unreachable!("{} is no operation on elements", other.opcode()),
+    }
+}
+
+fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
+    let VectorUnit { flush, .. } = tracer.machine.unit;
+    let elements = site.of(0);
+    let mixer = Key::Convert { from, to, flush }.mixer();
+    // Every number of the one is a number of the other.
+    let keeps = match (from, to) {
+        _ if from == to => true,
+        (_, DType::F64 | DType::F32) => from.is_float() && from != DType::F64,
+        _ if from.is_float() || to.is_float() => false,
+        (DType::Pred, _) | (_, DType::Pred) => false,
+        _ => {
+            from.is_signed() <= to.is_signed()
+                && from.bits() + u32::from(!from.is_signed() && to.is_signed()) <= to.bits()
+        }
+    };
+    let element = |symbol: &Symbol| match symbol.number() {
+        _ if keeps => *symbol,
+        // Through f32, which f64 is rounded to first, or not.
+        _ if from.is_float() && to.is_float() && from != DType::F64 => {
+            conversion_steps(from, to).fold(*symbol, |symbol, to| tracer.round(symbol, to))
+        }
+        Some(Number::Integer(v)) if !from.is_float() && !to.is_float() => {
+            let value = if from == DType::Pred {
+                super::super::value::Value::pred(vec![v != 0])
+            } else {
+                super::super::value::Value::integer(from, vec![v])
+            };
+            first(&integer::convert(value, to, flush)).unwrap_or(mixer.and(*symbol).symbol())
+        }
+        _ => of_type(mixer.and(*symbol).symbol(), to),
+    };
+    Symbols::Array(site.operands[0].as_array().with_elements(elements.iter().map(element).collect()))
+}
+
+fn first(value: &super::super::value::Value) -> Option<Symbol> {
+    Symbols::of_value(value).arrays().first().and_then(|array| array.elements.first().copied())
+}
+
+/// A function of one operand.
+struct Function {
+    unary: Unary,
+    mixer: Mixer,
+    to: DType,
+    float: bool,
+    /// Whether subnormal operands count as zeros.
+    flushes: bool,
+    facts: Facts,
+}
+
+impl Function {
+    fn new(unary: Unary, from: DType, to: DType, unit: &VectorUnit, source: FunctionSource) -> Function {
+        let float = from.is_float();
+        let errs = unit.error.perturbs().then_some((unit.eup, unit.implementation));
+        // Floats up to f32 are computed in f32; what rounds the result comes behind.
+        let dtype = if float && from != DType::F64 { DType::F32 } else { from };
+        let way = match unit.error.library().map(|library| library.steps(unary, to)) {
+            Some(FunctionSteps::OfEstimate) => Some(key::OwnWay::Estimate(unit.estimate)),
+            Some(FunctionSteps::Rounded) => Some(key::OwnWay::StepsOf(to)),
+            Some(FunctionSteps::Plain) | None => None,
+        };
+        let keeps_subnormals = match unary {
+            Unary::Abs | Unary::Negate | Unary::Tanh | Unary::ExponentialMinusOne => true,
+            Unary::Cbrt | Unary::Sine | Unary::Tan => true,
+            _ => source != FunctionSource::Unit,
+        };
+        let (flush, error) = (unit.flush, unit.error);
+        let key = Key::Function(key::Function { unary, dtype, flush, error, errs, source, way });
+        let never_negative = matches!(unary, Unary::Exponential | Unary::Logistic | Unary::Abs);
+        let f32s = float && from != DType::F64;
+        let facts = Facts {
+            normal: f32s && unit.flush && !keeps_subnormals,
+            not_negative: float && never_negative,
+            ..Facts::default()
+        };
+        Function { unary, mixer: key.mixer(), to, float, flushes: facts.normal, facts }
+    }
+
+    fn of(&self, symbol: Symbol) -> Symbol {
+        match self.unary {
+            Unary::Negate if self.float && is_odd(self.to) => return symbol.opposite(),
+            Unary::Not if self.to == DType::Pred => return symbol.opposite(),
+            Unary::Abs if self.float => {
+                // Of what is flushed it is the flushed magnitude; magnitudes belong to the number's own type.
+                let (symbol, _) = symbol.split_sign();
+                let bare = symbol.unflush();
+                let absolute = self.mixer.and(bare).symbol().like(bare).with(self.facts);
+                return round(if bare == symbol { absolute } else { absolute.flush() }, self.to);
+            }
+            _ => {}
+        }
+        let symbol = if self.flushes { symbol.unflush() } else { symbol };
+        let result = self.mixer.and(symbol).symbol();
+        // What rounds to an integer needs no more bits than it had.
+        let rounds = matches!(
+            self.unary,
+            Unary::Ceil | Unary::Floor | Unary::RoundNearestAfz | Unary::RoundNearestEven | Unary::Sign
+        );
+        let result = if rounds && symbol.is_bf16() { result.in_type(DType::BF16) } else { result };
+        if self.to.is_float() { round(result.with(self.facts), self.to) } else { result }
+    }
+}
+
+/// A comparison, from one side and of one direction.
+struct Comparison {
+    mixer: Mixer,
+    direction: Compare,
+    order: CompareOrder,
+    /// The type, where elements can be compared here.
+    integers: Option<DType>,
+    flips: bool,
+    negates: bool,
+    commutes: bool,
+    /// Whether subnormals count as zeros.
+    flushes: bool,
+}
+
+impl Comparison {
+    fn new(direction: Compare, order: CompareOrder, dtype: DType, flush: bool) -> Comparison {
+        let float = dtype.is_float();
+        let (one, flips, negates) = direction.basic(!float || order == CompareOrder::Total);
+        let compared_in = match dtype {
+            DType::F64 | DType::U64 => dtype,
+            _ if float => DType::F32,
+            _ => DType::S64,
+        };
+        let key = Key::Compare { direction: one, dtype: compared_in, float: float.then_some((order, flush)) };
+        let mixer = key.mixer();
+        let commutes = one == Compare::Eq;
+        let flushes = flush && float && dtype != DType::F64 && order == CompareOrder::Partial;
+        Comparison { mixer, direction, order, integers: (!float).then_some(dtype), flips, negates, commutes, flushes }
+    }
+
+    fn of(&self, a: Symbol, b: Symbol) -> Symbol {
+        if let (Some(dtype), Some(x), Some(y)) = (self.integers, a.integer(), b.integer()) {
+            let ordering = if dtype == DType::U64 { (x as u64).cmp(&(y as u64)) } else { x.cmp(&y) };
+            return Symbol::of(Number::Integer(i64::from(self.direction.of(Some(ordering)))));
+        }
+        if a == b && (self.integers.is_some() || self.order == CompareOrder::Total) {
+            return Symbol::of(Number::Integer(i64::from(self.direction.of(Some(std::cmp::Ordering::Equal)))));
+        }
+        let (a, b) = if self.flushes { (a.unflush(), b.unflush()) } else { (a, b) };
+        let (a, b) = if self.flips || self.commutes && b < a { (b, a) } else { (a, b) };
+        self.mixer.and(a).and(b).symbol().with_sign(self.negates)
+    }
+}
+
+fn select(site: &Site) -> Symbols {
+    let mixer = Key::Select.mixer();
+    let (flags, on_true, on_false) = (site.of(0), site.of(1), site.of(2));
+    let element = |at: usize| {
+        let (flag, a, b) = (flags[if flags.len() == 1 { 0 } else { at }], on_true[at], on_false[at]);
+        match flag.integer() {
+            Some(0) => return b,
+            Some(_) => return a,
+            None if a == b => return a,
+            None => {}
+        }
+        let (flag, negated) = flag.split_sign();
+        let (a, b) = if negated { (b, a) } else { (a, b) };
+        mixer.and(flag).and(a).and(b).symbol().one_of(a, b)
+    };
+    let elements = (0..on_true.len()).map(element).collect();
+    let sides = [1, 2].map(|side| site.operands[side].as_array());
+    let (exact, several) = (sides.iter().any(|side| side.exact), sides.iter().any(|side| side.several));
+    Symbols::Array(Array { exact, several, ..Array::new(elements) })
+}
+
+/// `min(max(low, value), high)`.
+fn clamp(tracer: &Tracer, site: &Site, dtype: DType) -> Symbols {
+    let (low, values, high) = (site.of(0), site.of(1), site.of(2));
+    let at = |edge: &[Symbol], i: usize| edge[if edge.len() == 1 { 0 } else { i }];
+    if dtype == DType::F64 {
+        let mixer = Key::ClampDouble.mixer();
+        let element = |(i, v): (usize, &Symbol)| mixer.and(at(low, i)).and(*v).and(at(high, i)).symbol();
+        return Symbols::array(values.iter().enumerate().map(element).collect());
+    }
+    let [larger, smaller] =
+        [Binary::Maximum, Binary::Minimum].map(|binary| Operation::new(binary, dtype, &tracer.machine.unit, tracer));
+    let element = |(i, v): (usize, &Symbol)| {
+        let (low, high) = (at(low, i), at(high, i));
+        let clamped = smaller.of(larger.of(low, *v), high);
+        if let (Some(low), Some(high)) = (low.integer(), high.integer())
+            && low <= high
+        {
+            tracer.ranges.borrow_mut().insert(clamped, low..=high);
+        }
+        clamped
+    };
+    Symbols::array(values.iter().enumerate().map(element).collect())
+}
+
+impl Tracer<'_> {
+    /// An integer as `clamp` leaves it, from 0 up to `last`; one that was clamped so is left as it is.
+    pub fn clamp(&self, symbol: Symbol, last: usize, dtype: DType) -> Symbol {
+        let within = |range: &RangeInclusive<i64>| *range.start() >= 0 && *range.end() <= last as i64;
+        if self.ranges.borrow().get(&symbol).is_some_and(within) {
+            return symbol;
+        }
+        let [low, high] = [0, last as i64].map(|edge| Symbol::of(Number::Integer(edge)));
+        let [larger, smaller] =
+            [Binary::Maximum, Binary::Minimum].map(|binary| Operation::new(binary, dtype, &self.machine.unit, self));
+        smaller.of(larger.of(low, symbol), high)
+    }
+}

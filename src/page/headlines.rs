@@ -1,0 +1,173 @@
+//! The findings that matter most: the claims of a few suites, each with bars that compare the modes at a glance.
+
+use maud::{Markup, html};
+
+use crate::machine::Mode;
+use crate::record::{SuiteRecord, Verdict};
+use crate::report::{Pool, Rate, pools, said};
+
+use super::cases::badge;
+
+/// Findings that are shown, and the bars of each.
+const SHOWN: usize = 5;
+const BARS: usize = 6;
+
+/// A finding with the pools that it is compared with.
+struct Headline<'a> {
+    suite: &'a SuiteRecord,
+    check: String,
+    verdict: Verdict,
+    found: u64,
+    bars: Vec<Bar>,
+}
+
+/// A bar: the share of rows in one program and mode.
+struct Bar {
+    label: String,
+    rate: Rate,
+    rows: u64,
+    verdict: Verdict,
+}
+
+/// The findings, heaviest first: alarms before known ones, lost tokens before other rows, and of equals those of most rows.
+pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
+    let mut all: Vec<Headline> = suites.iter().filter_map(headline).collect();
+    all.sort_by_key(|h| {
+        let is_alarm = !h.verdict.as_expected();
+        (!is_alarm, h.check != "dropped_token", std::cmp::Reverse(h.found), h.suite.name().to_string())
+    });
+    let passed: Vec<&SuiteRecord> =
+        suites.iter().filter(|suite| suite.verdicts().max() == Some(Verdict::Pass)).collect();
+    html! {
+        @if !all.is_empty() || !passed.is_empty() {
+            section #headlines aria-labelledby="headlines-title" {
+                h2 #headlines-title { "The findings that matter most" }
+                @for headline in all.iter().take(SHOWN) { (article(headline)) }
+                @if !passed.is_empty() {
+                    p.confirmed {
+                        strong { "Confirmed: " }
+                        @for (at, suite) in passed.iter().enumerate() {
+                            @if at > 0 { "; " }
+                            (suite.header.claim)
+                        }
+                        "."
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The heaviest finding of a suite that counts rows; `None` where it found none.
+fn headline(suite: &SuiteRecord) -> Option<Headline<'_>> {
+    let pools = pools(&suite.cases);
+    let counted: Vec<(&Pool, Rate)> = pools.iter().filter_map(|pool| Some((pool, pool.rate()?))).collect();
+    let heaviest = counted.iter().filter(|(pool, _)| pool.found > 0 && pool.worst > Verdict::Abstain);
+    let (first, _) = heaviest.reduce(|best, next| {
+        let weight = |(pool, _): &(&Pool, Rate)| (pool.worst, pool.rows);
+        if weight(next) > weight(best) { next } else { best }
+    })?;
+    let mut alike: Vec<&(&Pool, Rate)> = counted.iter().filter(|(pool, _)| pool.check == first.check).collect();
+    // The most and the least of them: what is lost, and what keeps it.
+    alike.sort_by(|(_, a), (_, b)| b.share.total_cmp(&a.share));
+    if alike.len() > BARS {
+        let last = alike.split_off(alike.len() - BARS / 2);
+        alike.truncate(BARS - last.len());
+        alike.extend(last);
+    }
+    let shared = alike.iter().all(|(pool, _)| pool.program == first.program);
+    let bars = alike.iter().map(|(pool, rate)| Bar {
+        label: if shared { mode(pool.subject) } else { format!("{}, {}", pool.program, mode(pool.subject)) },
+        rate: *rate,
+        rows: pool.rows,
+        verdict: pool.worst,
+    });
+    Some(Headline {
+        suite,
+        check: first.check.split('[').next().unwrap_or(&first.check).to_string(),
+        verdict: first.worst,
+        found: first.found,
+        bars: bars.collect(),
+    })
+}
+
+fn article(headline: &Headline) -> Markup {
+    let suite = headline.suite;
+    html! {
+        article.headline {
+            h3 { (suite.header.claim) }
+            p { (said(suite)) ". " (badge(headline.verdict)) " " a href={ "#cases/" (suite.name()) } { (suite.name()) } }
+            table.bars {
+                thead.unseen { tr { th scope="col" { "mode" } th scope="col" { "share of rows" } } }
+                tbody { @for bar in &headline.bars { (row(bar)) } }
+            }
+        }
+    }
+}
+
+fn row(bar: &Bar) -> Markup {
+    let class = match bar.verdict {
+        _ if bar.rate.share == 0.0 => "confirmed",
+        verdict if verdict.as_expected() => "deviation",
+        _ => "alarm",
+    };
+    let width = format!("{:.1}", 100.0 * bar.rate.share);
+    html! {
+        tr {
+            th scope="row" { (bar.label) }
+            td {
+                span.track aria-hidden="true" { span class={ "bar " (class) } style={ "width:" (width) "%" } {} }
+                span.share { (percent(bar.rate.share)) small { " of " (bar.rows) " rows" } }
+            }
+        }
+    }
+}
+
+/// A mode in words: the chip, its arithmetic, and what the compiler left out. Other subjects are told by their names.
+fn mode(subject: &str) -> String {
+    let Ok(mode) = subject.parse::<Mode>() else { return subject.to_string() };
+    let precision = match mode.precision.name {
+        "default" => "one bf16 pass",
+        "high" => "three bf16 passes",
+        "highest" => "six bf16 passes",
+        _ => "plain f32",
+    };
+    let excess = match mode.excess.name {
+        "off" => "every rounding kept",
+        "as-compiled" => "as compiled",
+        "cpu" => "roundings left out as by XLA:CPU",
+        "gpu" => "roundings left out as by XLA:GPU",
+        "tpu" => "roundings left out as by the TPU model",
+        other => other,
+    };
+    let refinements = subject.split_once('+').map_or(String::new(), |(_, rest)| format!(", {rest}"));
+    let arithmetic = if mode.chip.matrix_unit { format!(", {precision}") } else { String::new() };
+    format!("{}{arithmetic}, {excess}{refinements}", mode.chip.name)
+}
+
+/// A share as a percentage of two digits.
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    let digits = if percent >= 10.0 || percent == 0.0 {
+        0
+    } else if percent >= 1.0 {
+        1
+    } else {
+        2
+    };
+    format!("{percent:.digits$} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_told_in_words() {
+        assert_eq!(mode("v5e/default/cpu"), "v5e, one bf16 pass, roundings left out as by XLA:CPU");
+        assert_eq!(mode("xla-cpu/default/as-compiled"), "xla-cpu, as compiled");
+        assert_eq!(mode("v6e/high/off+acc=chain"), "v6e, three bf16 passes, every rounding kept, acc=chain");
+        assert_eq!(mode("recorded"), "recorded");
+        assert_eq!([0.0, 0.3829, 0.0107, 0.0012].map(percent), ["0 %", "38 %", "1.1 %", "0.12 %"]);
+    }
+}

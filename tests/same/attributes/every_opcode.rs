@@ -1,0 +1,247 @@
+//! An attribute that nothing follows, on each opcode.
+
+use ulpgate::diff::difference;
+use ulpgate::hlo::{Import, Opcode, lower_with_opaque, parse};
+use ulpgate::same::{Settings, Verdict, compare};
+
+use super::{MODE, of_mode};
+
+/// A program with each opcode that is no function of elements alone; `~` stands behind the instruction. What begins with `@` runs on
+/// four devices.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("parameter", "ROOT r = f32[4] negate(own)"),
+    ("constant", "c = f32[4] constant({1,2,3,4})~\n ROOT r = f32[4] add(x, c)"),
+    ("iota", "i = f32[4] iota(), iota_dimension=0~\n ROOT r = f32[4] add(x, i)"),
+    ("clamp", "ROOT r = f32[4] clamp(z, x, z)~"),
+    ("compare", "ROOT r = pred[4] compare(x, y), direction=LT~"),
+    ("convert", "ROOT r = bf16[4] convert(x)~"),
+    ("reduce-precision", "ROOT r = f32[4] reduce-precision(x), exponent_bits=5, mantissa_bits=10~"),
+    ("select", "p = pred[4] compare(x, y), direction=LT\n ROOT r = f32[4] select(p, x, y)~"),
+    ("complex", "c = c64[4] complex(x, y)~\n i = f32[4] imag(c)\n ROOT r = f32[4] add(x, i)"),
+    ("imag", "c = c64[4] complex(x, y)\n ROOT r = f32[4] imag(c)~"),
+    ("real", "c = c64[4] complex(x, y)\n ROOT r = f32[4] real(c)~"),
+    ("add-dependency", "t = token[] after-all()\n ROOT r = f32[4] add-dependency(x, t)~"),
+    ("after-all", "t = token[] after-all()~\n ROOT r = f32[4] add-dependency(x, t)"),
+    ("create-token", "t = token[] create-token()~\n ROOT r = f32[4] add-dependency(x, t)"),
+    ("copy", "ROOT r = f32[4] copy(x)~"),
+    ("domain", "ROOT r = f32[4] domain(x), domain={kind=\"sharding\", entry={}, exit={}}~"),
+    ("opt-barrier", "ROOT r = f32[4] opt-barrier(x)~"),
+    ("broadcast", "ROOT r = f32[2,4] broadcast(x), dimensions={1}~"),
+    ("concatenate", "ROOT r = f32[8] concatenate(x, y), dimensions={0}~"),
+    ("get-dimension-size", "n = s32[] get-dimension-size(x), dimensions={0}~\n ROOT r = s32[] negate(n)"),
+    ("set-dimension-size", "n = s32[] constant(4)\n ROOT r = f32[4] set-dimension-size(x, n), dimensions={0}~"),
+    ("pad", "ROOT r = f32[6] pad(x, z), padding=1_1~"),
+    ("reshape", "ROOT r = f32[2,2] reshape(x)~"),
+    ("reverse", "ROOT r = f32[4] reverse(x), dimensions={0}~"),
+    ("slice", "ROOT r = f32[2] slice(x), slice={[1:3]}~"),
+    ("transpose", "ROOT r = f32[3,3] transpose(m), dimensions={1,0}~"),
+    ("bitcast", "ROOT r = f32[2,2] bitcast(x)~"),
+    ("bitcast-convert", "ROOT r = s32[4] bitcast-convert(x)~"),
+    ("dynamic-slice", "ROOT r = f32[2] dynamic-slice(x, j), dynamic_slice_sizes={2}~"),
+    ("dynamic-update-slice", "w = f32[2] slice(x), slice={[0:2]}\n ROOT r = f32[4] dynamic-update-slice(x, w, j)~"),
+    (
+        "gather",
+        "i = s32[2] constant({0,2})\n ROOT r = f32[2,1] gather(x, i), offset_dims={1}, collapsed_slice_dims={}, start_index_map={0}, \
+         index_vector_dim=1, slice_sizes={1}~",
+    ),
+    (
+        "scatter",
+        "i = s32[2] constant({0,2})\n u = f32[2] slice(y), slice={[0:2]}\n ROOT r = f32[4] scatter(x, i, u), update_window_dims={}, \
+         inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add~",
+    ),
+    ("reduce", "ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=add~"),
+    ("reduce-window", "ROOT r = f32[4] reduce-window(x, z), window={size=2 pad=1_0}, to_apply=add~"),
+    (
+        "select-and-scatter",
+        "s = f32[2] slice(y), slice={[0:2]}\n ROOT r = f32[4] select-and-scatter(x, s, z), window={size=2 stride=2}, select=at_least, \
+         scatter=add~",
+    ),
+    ("dot", "ROOT r = f32[] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}~"),
+    ("convolution", "ROOT r = f32[3,3] convolution(m, m), dim_labels=bf_io->bf~"),
+    (
+        "ragged-dot",
+        "g = s32[1] constant({3})\n k = f32[1,3,3] reshape(m)\n ROOT r = f32[3,3] ragged-dot(m, k, g), lhs_contracting_dims={1}, \
+         rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}~",
+    ),
+    ("sort", "ROOT r = f32[4] sort(x), dimensions={0}, is_stable=true, to_apply=less~"),
+    ("topk", "t = (f32[2], s32[2]) topk(x), k=2, largest=true~\n ROOT r = f32[2] get-tuple-element(t), index=0"),
+    ("cholesky", "ROOT r = f32[3,3] cholesky(m), lower=true~"),
+    (
+        "triangular-solve",
+        "ROOT r = f32[3,3] triangular-solve(m, m), left_side=true, lower=true, transpose_a=NO_TRANSPOSE~",
+    ),
+    ("fft", "c = c64[4] complex(x, y)\n f = c64[4] fft(c), fft_type=FFT, fft_length={4}~\n ROOT r = f32[4] real(f)"),
+    (
+        "rng-bit-generator",
+        "k = u64[2] constant({1,2})\n t = (u64[2], u32[4]) rng-bit-generator(k), algorithm=rng_threefry~\n \
+         ROOT r = u32[4] get-tuple-element(t), index=1",
+    ),
+    (
+        "scan",
+        "s = (f32[4], f32[]) scan(x, z), dimensions={0}, num_carries=1, to_apply=running~\n \
+         ROOT r = f32[4] get-tuple-element(s), index=0",
+    ),
+    ("custom-call", "ROOT r = f32[4] custom-call(x), custom_call_target=\"Sharding\"~"),
+    ("tuple", "t = (f32[4], f32[4]) tuple(x, y)~\n ROOT r = f32[4] get-tuple-element(t), index=1"),
+    ("get-tuple-element", "t = (f32[4], f32[4]) tuple(x, y)\n ROOT r = f32[4] get-tuple-element(t), index=1~"),
+    ("call", "ROOT r = f32[4] call(x), to_apply=double~"),
+    ("conditional", "ROOT r = f32[4] conditional(j, x, x), branch_computations={double, square}~"),
+    ("fusion", "ROOT r = f32[4] fusion(x), kind=kLoop, calls=double~"),
+    ("map", "ROOT r = f32[4] map(x, y), dimensions={0}, to_apply=add~"),
+    (
+        "while",
+        "t = (s32[], f32[4]) tuple(j, x)\n w = (s32[], f32[4]) while(t), condition=twice, body=doubled~\n \
+         ROOT r = f32[4] get-tuple-element(w), index=1",
+    ),
+    ("async-start", "s = ((f32[4]), f32[4], u32[]) async-start(x), calls=double~\n ROOT r = f32[4] async-done(s)"),
+    (
+        "async-update",
+        "s = ((f32[4]), f32[4], u32[]) async-start(x), calls=double\n u = ((f32[4]), f32[4], u32[]) async-update(s)~\n \
+         ROOT r = f32[4] async-done(u)",
+    ),
+    ("async-done", "s = ((f32[4]), f32[4], u32[]) async-start(x), calls=double\n ROOT r = f32[4] async-done(s)~"),
+    ("call-start", "s = ((f32[4]), f32[4], u32[]) call-start(x), to_apply=double~\n ROOT r = f32[4] call-done(s)"),
+    ("call-done", "s = ((f32[4]), f32[4], u32[]) call-start(x), to_apply=double\n ROOT r = f32[4] call-done(s)~"),
+    ("copy-start", "s = (f32[4], f32[4], u32[]) copy-start(x)~\n ROOT r = f32[4] copy-done(s)"),
+    ("copy-done", "s = (f32[4], f32[4], u32[]) copy-start(x)\n ROOT r = f32[4] copy-done(s)~"),
+    ("slice-start", "s = ((f32[4]), f32[2], s32[]) slice-start(x), slice={[0:2]}~\n ROOT r = f32[2] slice-done(s)"),
+    ("slice-done", "s = ((f32[4]), f32[2], s32[]) slice-start(x), slice={[0:2]}\n ROOT r = f32[2] slice-done(s)~"),
+    (
+        "dynamic-slice-start",
+        "s = ((f32[4], s32[]), f32[2], s32[]) dynamic-slice-start(x, j), dynamic_slice_sizes={2}~\n \
+         ROOT r = f32[2] dynamic-slice-done(s)",
+    ),
+    (
+        "dynamic-slice-done",
+        "s = ((f32[4], s32[]), f32[2], s32[]) dynamic-slice-start(x, j), dynamic_slice_sizes={2}\n \
+         ROOT r = f32[2] dynamic-slice-done(s)~",
+    ),
+    ("partition-id", "@p = u32[] partition-id()~\n c = f32[] convert(p)\n ROOT r = f32[] add(c, z)"),
+    ("replica-id", "@p = u32[] replica-id()~\n c = f32[] convert(p)\n ROOT r = f32[] add(c, z)"),
+    ("all-gather", "@ROOT r = f32[16] all-gather(x), GROUPS, dimensions={0}~"),
+    (
+        "all-gather-start",
+        "@s = (f32[4], f32[16]) all-gather-start(x), GROUPS, dimensions={0}~\n ROOT r = f32[16] all-gather-done(s)",
+    ),
+    (
+        "all-gather-done",
+        "@s = (f32[4], f32[16]) all-gather-start(x), GROUPS, dimensions={0}\n ROOT r = f32[16] all-gather-done(s)~",
+    ),
+    ("all-reduce", "@ROOT r = f32[4] all-reduce(x), GROUPS, to_apply=add~"),
+    ("all-reduce-start", "@s = f32[4] all-reduce-start(x), GROUPS, to_apply=add~\n ROOT r = f32[4] all-reduce-done(s)"),
+    ("all-reduce-done", "@s = f32[4] all-reduce-start(x), GROUPS, to_apply=add\n ROOT r = f32[4] all-reduce-done(s)~"),
+    ("all-to-all", "@ROOT r = f32[4] all-to-all(x), GROUPS, dimensions={0}~"),
+    ("collective-broadcast", "@ROOT r = f32[4] collective-broadcast(x), GROUPS~"),
+    ("collective-permute", "@ROOT r = f32[4] collective-permute(x), PAIRS~"),
+    (
+        "collective-permute-start",
+        "@s = (f32[4], f32[4], u32[], u32[]) collective-permute-start(x), PAIRS~\n \
+         ROOT r = f32[4] collective-permute-done(s)",
+    ),
+    (
+        "collective-permute-done",
+        "@s = (f32[4], f32[4], u32[], u32[]) collective-permute-start(x), PAIRS\n \
+         ROOT r = f32[4] collective-permute-done(s)~",
+    ),
+    (
+        "ragged-all-to-all",
+        "@o = s32[4] constant({0,1,2,3})\n n = s32[4] constant({1,1,1,1})\n p = u32[] partition-id()\n q = s32[] convert(p)\n \
+         h = s32[4] broadcast(q), dimensions={}\n ROOT r = f32[4] ragged-all-to-all(x, y, o, n, h, n), GROUPS~",
+    ),
+    ("reduce-scatter", "@ROOT r = f32[1] reduce-scatter(x), GROUPS, dimensions={0}, to_apply=add~"),
+    (
+        "infeed",
+        "t = token[] after-all()\n f = (f32[4], token[]) infeed(t)~\n ROOT r = f32[4] get-tuple-element(f), index=0",
+    ),
+    ("outfeed", "t = token[] after-all()\n o = token[] outfeed(x, t)~\n ROOT r = f32[4] add-dependency(x, o)"),
+    (
+        "recv",
+        "t = token[] after-all()\n s = (f32[4], u32[], token[]) recv(t), channel_id=1~\n d = (f32[4], token[]) recv-done(s), \
+         channel_id=1\n ROOT r = f32[4] get-tuple-element(d), index=0",
+    ),
+    (
+        "recv-done",
+        "t = token[] after-all()\n s = (f32[4], u32[], token[]) recv(t), channel_id=1\n d = (f32[4], token[]) recv-done(s), \
+         channel_id=1~\n ROOT r = f32[4] get-tuple-element(d), index=0",
+    ),
+    (
+        "send",
+        "t = token[] after-all()\n s = (f32[4], u32[], token[]) send(x, t), channel_id=1~\n d = token[] send-done(s), channel_id=1\n \
+         ROOT r = f32[4] add-dependency(x, d)",
+    ),
+    (
+        "send-done",
+        "t = token[] after-all()\n s = (f32[4], u32[], token[]) send(x, t), channel_id=1\n d = token[] send-done(s), channel_id=1~\n \
+         ROOT r = f32[4] add-dependency(x, d)",
+    ),
+    ("rng", "ROOT r = f32[4] rng(z, z), distribution=rng_uniform~"),
+    ("rng-get-and-update-state", "ROOT r = u64[1] rng-get-and-update-state(), delta=1~"),
+    ("batch-norm-training", "ROOT r = f32[4] batch-norm-training(x, y), feature_index=0~"),
+];
+
+/// Regions that the programs call beside those of the rows.
+const GROUPS: &str = "channel_id=1, replica_groups={{0,1,2,3}}, use_global_device_ids=true";
+
+/// A program with an instruction of this opcode, `more` behind it; of a function of elements, the one of the first type that it takes.
+fn programs(opcode: &Opcode) -> Vec<String> {
+    let entry = |header: &str, body: &str| {
+        let of_x = if opcode.name() == "parameter" { "~" } else { "" };
+        let body = body.replace("GROUPS", GROUPS).replace("PAIRS", "channel_id=1, source_target_pairs={{0,1},{1,2}}");
+        format!(
+            "HloModule m{header}\n{}ENTRY main {{\n x = f32[4] parameter(0)\n y = f32[4] parameter(1)\n own = f32[4] parameter(2){of_x}\n \
+             m = f32[3,3] parameter(3)\n j = s32[] parameter(4)\n z = f32[] constant(0)\n {body}\n}}\n",
+            super::COMPUTATIONS
+        )
+    };
+    let of_elements = |operands: &str| {
+        ["f32", "s32", "u32", "pred"].map(|dtype| {
+            let name = opcode.name();
+            format!(
+                "HloModule m\nENTRY main {{\n x = {dtype}[4] parameter(0)\n y = {dtype}[4] parameter(1)\n \
+                 ROOT r = {dtype}[4] {name}({operands})~\n}}\n"
+            )
+        })
+    };
+    match opcode {
+        Opcode::Unary(_) => of_elements("x").to_vec(),
+        Opcode::Binary(_) => of_elements("x, y").to_vec(),
+        _ => {
+            let of_name = PROGRAMS.iter().filter(|(name, _)| *name == opcode.name());
+            let program = |body: &str| match body.strip_prefix('@') {
+                Some(body) => entry(", is_scheduled=true, num_partitions=4", body),
+                None => entry("", body),
+            };
+            of_name.map(|(_, body)| program(body)).collect()
+        }
+    }
+}
+
+fn import(text: &str) -> Option<Import> {
+    lower_with_opaque(&parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))).ok()
+}
+
+fn is_proven(one: &Import, other: &Import) -> bool {
+    let settings = Settings { trials: 0, elements: 0, ..of_mode(MODE) };
+    matches!(compare(one, other, &settings), Ok(answer) if matches!(answer.verdict, Verdict::Same))
+}
+
+/// An attribute of no known name is part of each proof and a line of `hlo diff`, whatever its opcode.
+#[test]
+fn an_unknown_attribute_of_any_opcode_is_compared_and_told() {
+    let unknown = Opcode::from("batch-norm-training");
+    for opcode in Opcode::all().chain([unknown]) {
+        let read = |text: &String| import(&text.replace('~', "")).map(|plain| (text.clone(), plain));
+        let first = programs(&opcode).iter().find_map(read);
+        let (text, plain) = first.unwrap_or_else(|| panic!("{opcode} has no program"));
+        assert!(text.contains(&format!(" {opcode}(")) && text.contains('~'), "{text}");
+        let with = |more: &str| import(&text.replace('~', more)).unwrap_or_else(|| panic!("{opcode}{more}"));
+        let [red, blue] = [", colour=red", ", colour=blue"].map(with);
+        assert_eq!(is_proven(&plain, &plain), is_proven(&red, &red), "{opcode}");
+        for (one, other) in [(&plain, &red), (&red, &plain), (&red, &blue)] {
+            assert!(!is_proven(one, other), "{opcode}");
+            let lines = difference(one, other, None).unwrap_or_else(|error| panic!("{opcode}: {error}")).changes;
+            let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+            assert!(lines.iter().any(|line| line.contains("colour")), "{opcode}: {lines:?}");
+        }
+    }
+}
