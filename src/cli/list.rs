@@ -77,7 +77,7 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
     PRECISIONS.iter().for_each(|p| add_as(Kind::Precisions, p.name, p.doc, p.doc));
     POLICIES.iter().for_each(|p| add_as(Kind::Excess, p.name, p.doc, p.doc));
     for row in REFINEMENTS {
-        for (value, doc) in (row.values)() {
+        for (value, doc) in (row.values)(CHIPS) {
             add_as(Kind::Refinements, &format!("{}={value}", row.key), &format!("{} Here: {doc}.", row.doc), doc);
         }
     }

@@ -105,7 +105,6 @@ fn row_sums_of_two<T: Addend>(products: &[T], width: usize, flush: bool) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::{CodedSum, row_sums_of_two};
-    use crate::cpu_row::arithmetic;
     use crate::library::LibrarySum;
     use crate::machine::probe::{hash, numbers};
     use crate::machine::{SumCodes, SumTerms, Summation, Terms, row_sums};
@@ -122,7 +121,8 @@ mod tests {
     }
 
     fn summation(codes: &SumCodes, dims: [&[usize]; 2], terms: Terms, from_zero: bool) -> Summation {
-        Summation::over(&arithmetic(), codes, (dims[0], dims[1]), (DType::F32, terms), from_zero)
+        let mode = crate::cpu_row::arithmetic("xla-cpu/default/as-compiled");
+        Summation::over(&mode, codes, (dims[0], dims[1]), (DType::F32, terms), from_zero)
     }
 
     /// Products in such a loop.
