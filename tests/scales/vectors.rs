@@ -120,7 +120,8 @@ fn kinds_tell_accumulators_apart() {
         let subnormal =
             results(Kind::Smallest).filter(|value| *value != 0.0 && value.abs() < f32::MIN_POSITIVE).count();
         let is_mx = format.scales == ScaleType::E8M0;
-        assert_eq!(subnormal > 10, is_mx, "{name} {subnormal}");
+        // Products of the smallest e5m2 are below every f32.
+        assert_eq!(subnormal > 10, is_mx && name != "mxfp8_e5m2", "{name} {subnormal}");
         let largest = results(Kind::Largest).fold(0f32, |most, value| most.max(value.abs()));
         assert!(!is_mx || largest > F32.max_finite() as f32 / 64.0, "{name} {largest}");
         assert!(results(Kind::Halfway).all(|value| value != 0.0), "{name}");
