@@ -8,10 +8,18 @@ import pathlib
 # Before jax is imported: compute on the CPU.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-_PLACE = pathlib.Path(__file__).resolve().parent.parent / "python" / "ulpgate" / "lowering.py"
-_SPEC = importlib.util.spec_from_file_location("lowering", _PLACE)
-lowering = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(lowering)
+_FOLDER = pathlib.Path(__file__).resolve().parent.parent / "python" / "ulpgate"
+
+
+def load(name):
+    """A module of the package that needs nothing else of it."""
+    spec = importlib.util.spec_from_file_location(name, _FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+lowering = load("lowering")
 
 
 def versions():

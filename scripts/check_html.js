@@ -135,7 +135,7 @@ var ulpgate = (() => {
   };
 
   // In the order in which Tab reaches them.
-  const focusable = () => all("a[href], summary, input, button, [tabindex='0']").filter(seen);
+  const focusable = () => all("a[href], summary, input, select, button, [tabindex='0']").filter(seen);
   const focus = () => {
     const active = document.activeElement;
     const style = getComputedStyle(active);

@@ -3,8 +3,9 @@
 
     venv/bin/python scripts/scaled_rules.py tests/data/scaled_rules
 
-TENSOR.hlo (FORMAT.RULE) takes x f32[8,1024] and factor f32[8,32], one for each 32 elements, and gives x * factor in the format, back in
-f32, and how many elements of each row were clamped. `exact.hlo` gives x * factor itself and zeros: over the real numbers that is the truth.
+FORMAT.RULE.hlo takes x f32[8,1024] and factor f32[8,32], one for each 32 elements, and gives x * factor in the format, back in f32;
+`exact.hlo` gives x * factor itself, the truth. clamped.FORMAT.RULE.hlo counts the elements of each row that were clamped, f32[8], of which
+`clamped.none.hlo` has none.
 weights.FORMAT.RULE.hlo and cache.FORMAT.RULE.hlo are `prefill` in f32 with weights or keys and values through the format;
 `model.hlo` is the same without, and the truth. Blocks of weights lie along the sum, those of a cache along a head.
 `inputs.safetensors` has the factors, and what the hidden layers of the model make of the first held-out tokens.
@@ -72,25 +73,35 @@ def through(element, rule, x, tensor=None):
     quotient = x / scale
     if dtype is None:
         quotient = jnp.round(quotient)
-    held = jnp.clip(quotient, -8 if dtype is None else -largest, largest)
-    clamped = held != quotient
+    kept = jnp.clip(quotient, -8 if dtype is None else -largest, largest)
+    is_clamped = kept != quotient
     if dtype is not None:
-        held = held.astype(dtype).astype(jnp.float32)
-    return held * scale, clamped
+        kept = kept.astype(dtype).astype(jnp.float32)
+    return kept * scale, is_clamped
 
 
 def block_of(element):
     return 16 if element == "nvfp4" else 32
 
 
-def tensor(element, rule, x, factor):
-    x = x * jnp.repeat(factor, 32, 1)
-    blocks, clamped = through(element, rule, x.reshape(8, -1, block_of(element)))
-    return blocks.reshape(x.shape), jnp.sum(clamped, (1, 2)).astype(jnp.float32)
+def blocks_of(element, x, factor):
+    return (x * jnp.repeat(factor, 32, 1)).reshape(8, -1, block_of(element))
+
+
+def held(element, rule, x, factor):
+    return through(element, rule, blocks_of(element, x, factor))[0].reshape(x.shape)
+
+
+def clamped(element, rule, x, factor):
+    return jnp.sum(through(element, rule, blocks_of(element, x, factor))[1], (1, 2)).astype(jnp.float32)
 
 
 def exact(x, factor):
-    return x * jnp.repeat(factor, 32, 1), jnp.zeros(8, jnp.float32)
+    return x * jnp.repeat(factor, 32, 1)
+
+
+def none_clamped(x, factor):
+    return jnp.zeros(8, jnp.float32)
 
 
 MATRICES = ("query", "key", "value", "output", "gate", "up", "down")
@@ -156,7 +167,7 @@ def load_weights():
 
 
 def dump(out, name, function, *shapes):
-    text = jax.jit(function, keep_unused=True).lower(*shapes).compiler_ir("hlo").as_hlo_text()
+    text = jax.jit(function, keep_unused=True).lower(*shapes).compiler_ir("hlo").as_hlo_text(print_large_constants=True)
     (out / f"{name}.hlo").write_text(text)
 
 
@@ -166,6 +177,7 @@ def main():
     shape = jax.ShapeDtypeStruct
     x, factor = shape((8, 1024), jnp.float32), shape((8, 32), jnp.float32)
     dump(out, "exact", exact, x, factor)
+    dump(out, "clamped.none", none_clamped, x, factor)
     given = [shape(array.shape, jnp.bfloat16) for array in (load_weights()[name] for name in decoder.WEIGHTS)]
     tokens = shape((64, 1), jnp.int32)
 
@@ -176,9 +188,10 @@ def main():
 
     dump(out, "model", whole(decoder.SMALL), tokens, *given)
     for element, rule in RULES:
-        called = functools.partial(tensor, element, rule)
-        called.__name__ = "tensor"
-        dump(out, f"{element}.{rule}", called, x, factor)
+        for function, prefix in ((held, ""), (clamped, "clamped.")):
+            called = functools.partial(function, element, rule)
+            called.__name__ = function.__name__
+            dump(out, f"{prefix}{element}.{rule}", called, x, factor)
         narrowed = functools.partial(narrow_weights, element, rule)
         dump(out, f"weights.{element}.{rule}", whole(decoder.SMALL, narrowed), tokens, *given)
         cached = lambda values, element=element, rule=rule: through(element, rule, values)[0]

@@ -140,12 +140,13 @@ pub mod report;
 pub mod run;
 pub mod scales;
 pub mod suite;
+pub mod vectors;
 pub mod why;
 
 pub use ulpgate_hlo as hlo;
 pub use ulpgate_numerics::{
     activity, analysis, budget, check, criterion, deadline, explore, file, input, ir, machine, metric, name, num,
-    oracle, program, rewrite, same, scaled, stat, subject, tensor, xla_cpu,
+    oracle, program, rewrite, same, scaled, stat, subject, tensor,
 };
 
 pub use ir::Program;

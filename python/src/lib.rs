@@ -1,6 +1,8 @@
 //! Functions for Python: texts and arrays as bytes go in, JSON and arrays as bytes come out. The package `ulpgate` around it
 //! makes objects of them.
 
+mod answers;
+
 use std::ffi::OsString;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -99,6 +101,12 @@ fn main(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<u8> {
         let _ = std::io::stdout().flush();
         Ok(code)
     })
+}
+
+/// The part of a finding by which it is accepted.
+#[pyfunction]
+fn line_key(line: &str) -> String {
+    ulpgate::diff::line_key(line)
 }
 
 /// The results of a program on the machine of a mode.
@@ -223,13 +231,14 @@ fn tokens(
 }
 
 /// Distances of results from the truth, as JSON: an object for each result of the truth, which `exact` gave. `undecided` are the
-/// flat positions of elements that stayed open, by the results' names.
+/// flat positions of elements that stayed open, by the results' names; `allowed` the error in ulps from which on elements count.
 #[pyfunction]
 fn errors(
     py: Python<'_>,
     results: Vec<Array>,
     truth: Vec<Array>,
     undecided: Vec<(String, Vec<usize>)>,
+    allowed: f64,
 ) -> PyResult<String> {
     judge(py, move || {
         let of_truth = |(name, tensor): (String, Tensor)| {
@@ -238,7 +247,7 @@ fn errors(
             NamedResult { name, tensor, order_sensitive: 0, undecided }
         };
         let truth: Vec<NamedResult> = tensors(&truth)?.into_iter().map(of_truth).collect();
-        let errors = evaluation::result_errors(&tensors(&results)?, &truth)?;
+        let errors = evaluation::result_errors(&tensors(&results)?, &truth, allowed)?;
         serde_json::to_string(&errors).map_err(|e| e.to_string())
     })
 }
@@ -334,5 +343,8 @@ fn _ulpgate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantize, module)?)?;
     module.add_function(wrap_pyfunction!(scales, module)?)?;
     module.add_function(wrap_pyfunction!(printable, module)?)?;
+    module.add_function(wrap_pyfunction!(line_key, module)?)?;
+    module.add_function(wrap_pyfunction!(answers::judge_results, module)?)?;
+    module.add_function(wrap_pyfunction!(answers::tolerance, module)?)?;
     module.add_function(wrap_pyfunction!(tokens, module)?)
 }

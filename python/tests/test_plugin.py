@@ -67,6 +67,44 @@ def test_new_and_vanished_findings_fail(run, pytester: pytest.Pytester) -> None:
     assert not accepted(pytester).exists()
 
 
+def test_numbers_of_instructions_count_for_nothing(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]
+    """An operation more elsewhere in the function gives every value another number."""
+    line = "cpu: rounding-removed fusion.{0}/exp.{0} (jit(f)/exp): bf16 for reduce_sum.{1} -> f32 for reduce_sum.{1}"
+    run([line.format(3, 4), "a"], "--ulpgate-bless").assert_outcomes(passed=2)
+    before = accepted(pytester).read_text()
+    run([line.format(7, 9), "a"]).assert_outcomes(passed=2)
+    run([line.format(7, 9), "a"], "--ulpgate-bless").assert_outcomes(passed=2)
+    assert accepted(pytester).read_text() == before
+    # Two alike are two: one that is accepted does not stand for both; another number of bits is another finding.
+    result = run([line.format(7, 9), line.format(8, 9), "a"])
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*1 findings are new, 0 that*"])
+    run([line.format(7, 9).replace("bf16 for", "f16 for"), "a"]).assert_outcomes(failed=2)
+
+
+def test_stale_entries_are_reported_and_removed(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]
+    run(["a"], "--ulpgate-bless").assert_outcomes(passed=2)
+    whole = json.loads(accepted(pytester).read_text())
+    whole["tests"] |= {"test_gone": ["b"], "TestB::test_gone#2": ["c"], "test_a#2": ["d"]}
+    accepted(pytester).write_text(json.dumps(whole))
+    orphan = pytester.path / "test_nowhere.ulpgate.json"
+    orphan.write_text(json.dumps({"format": whole["format"], "tests": {"test_x": ["e"]}}))
+    result = run(["a"])
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_it.ulpgate.json: stale: test_a#2, *test_gone*--ulpgate-bless removes it*",
+            "*test_nowhere.ulpgate.json: stale: its test file is not there*",
+        ]
+    )
+    # Of a part of the tests nothing is known of the others.
+    assert "test_gone" not in run(["a"], "test_it.py::test_a").stdout.str()
+    assert "test_gone" in run(["a"], "-k", "TestB").stdout.str()
+    run(["a"], "--ulpgate-bless").stdout.fnmatch_lines(["*removed what it accepted of test_a#2*"])
+    assert found_in(pytester) == {"test_a": ["a"], "TestB::test_a#2": ["a"]} and not orphan.exists()
+    assert "accepted findings" not in run(["a"]).stdout.str()
+
+
 def test_blessing_leaves_other_tests_alone(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]
     run(["a"], "--ulpgate-bless").assert_outcomes(passed=2)
     run(["b"], "--ulpgate-bless", "-k", "TestB").assert_outcomes(passed=1, deselected=1)

@@ -4,6 +4,8 @@
 the compiler changed, which tokens are not the true ones and how far results are from the truth. ``audit_stablehlo`` does so for StableHLO of any
 framework. ``diff``, ``evaluate``, ``exact`` and ``show`` take HLO text and need no jax, and StableHLO by jaxlib. ``scales`` names the rule behind a quantised array, ``quantize`` makes one. ``assert_conforms`` and ``assert_same_tokens`` are for tests; ``pytest --ulpgate-bless`` accepts what they
 find.
+``judge`` says of results from elsewhere whether they are right, ``tolerance`` of a test's tolerance whether it is fit; ``assert_permitted``
+and ``assert_accurate`` hold results and functions to what is permitted, and to the truth.
 
 >>> import numpy as np, ulpgate
 >>> hlo = '''HloModule quarter, is_scheduled=true
@@ -19,11 +21,13 @@ array([   1.25,  100.  , 1000.  ])
 array([   1.25,  100.25, 1000.25])
 """
 
+from ._accuracy import assert_accurate
 from ._arrays import array
 from ._audit import Audit, Target, audit, audit_stablehlo
 from ._hlo import (
     Change,
     Diff,
+    Distance,
     Flow,
     ResultError,
     Results,
@@ -37,6 +41,7 @@ from ._hlo import (
     show,
     token_rows,
 )
+from ._judge import JudgedResult, Judgement, ToleranceVerdict, assert_permitted, judge, tolerance
 from ._scales import Quantized, ScaleRules, quantize, scales
 from ._ulpgate import Error, __version__
 from .testing import assert_conforms, assert_same_tokens
@@ -45,28 +50,36 @@ __all__ = [
     "Audit",
     "Change",
     "Diff",
+    "Distance",
     "Error",
     "Flow",
+    "JudgedResult",
+    "Judgement",
     "Quantized",
     "ResultError",
     "Results",
     "ScaleRules",
     "Target",
     "TokenRows",
+    "ToleranceVerdict",
     "WorstElement",
     "WrongRow",
     "__version__",
     "array",
+    "assert_accurate",
     "assert_conforms",
+    "assert_permitted",
     "assert_same_tokens",
     "audit",
     "audit_stablehlo",
     "diff",
     "evaluate",
     "exact",
+    "judge",
     "quantize",
     "result_errors",
     "scales",
     "show",
     "token_rows",
+    "tolerance",
 ]

@@ -25,19 +25,35 @@ _ML_DTYPES = {
     "float8_e5m2fnuz": "f8e5m2fnuz", "float8_e8m0fnu": "f8e8m0fnu", "float4_e2m1fn": "f4e2m1fn",
     "int1": "s1", "int2": "s2", "int4": "s4", "uint1": "u1", "uint2": "u2", "uint4": "u4",
 }  # fmt: skip
+# HLO's names by the names of NumPy and ml_dtypes.
+_TO_HLO = _NUMPY | _ML_DTYPES
 _FROM_HLO = {hlo: name for names in (_NUMPY, _ML_DTYPES) for name, hlo in names.items()}
 # Integers of fewer than eight bits cross as integers of eight.
 _SMALL = {"s1": "int8", "s2": "int8", "s4": "int8", "u1": "uint8", "u2": "uint8", "u4": "uint8"}
 
 
-def dtype(name: str) -> np.dtype[Any]:
-    """NumPy's type of HLO's name, of ml_dtypes where NumPy has none.
+def hlo_name(name: Any) -> str:
+    """HLO's name of an element type: given as that, by NumPy's name, or as a type of NumPy's or ml_dtypes'.
 
-    >>> dtype("s32"), dtype("bf16")
-    (dtype('int32'), dtype(bfloat16))
+    >>> hlo_name("f32"), hlo_name("float32"), hlo_name(np.int32), hlo_name("bfloat16")
+    ('f32', 'f32', 's32', 'bf16')
     """
+    try:
+        known = name if isinstance(name, str) else str(np.dtype(name).name)
+    except TypeError as error:
+        raise Error(f"{name!r} is no element type") from error
+    return _TO_HLO.get(known, known)
+
+
+def dtype(name: Any) -> np.dtype[Any]:
+    """NumPy's type of a name of HLO or NumPy, of ml_dtypes where NumPy has none.
+
+    >>> dtype("s32"), dtype("bf16"), dtype("float16")
+    (dtype('int32'), dtype(bfloat16), dtype('float16'))
+    """
+    name = hlo_name(name)
     if name not in _FROM_HLO:
-        raise Error(f"there is no element type {name}; known: {', '.join(_FROM_HLO)}")
+        raise Error(f"there is no element type {name}; known: {', '.join(_FROM_HLO)}, and NumPy's names of these")
     own = _FROM_HLO[name]
     if own in _NUMPY:
         return np.dtype(own)
@@ -51,13 +67,38 @@ def dtype(name: str) -> np.dtype[Any]:
     return found
 
 
-def array(values: npt.ArrayLike, name: str) -> Array:
-    """An array of HLO's element type: ``pred``, ``s4`` to ``u64``, ``f4e2m1fn`` to ``f64``.
+def array(values: npt.ArrayLike, name: Any) -> Array:
+    """An array of an element type: HLO's ``pred``, ``s4`` to ``u64``, ``f4e2m1fn`` to ``f64``, or NumPy's ``bfloat16``.
 
     >>> array([1, 2.5], "bf16")
     array([1, 2.5], dtype=bfloat16)
     """
     return np.asarray(values).astype(dtype(name))
+
+
+def as_array(value: Any) -> Array:
+    """An array of what NumPy takes, of a jax array, or of a tensor of PyTorch on any device, also of bf16 and of eight-bit floats.
+
+    >>> as_array([1, 2]).shape
+    (2,)
+    """
+    if type(value).__module__.split(".")[0] == "torch" and hasattr(value, "detach"):
+        return _of_torch(value.detach().cpu().contiguous())
+    return np.asarray(value)
+
+
+def _of_torch(tensor: Any) -> Array:
+    """A tensor on the CPU. NumPy has no type for some of PyTorch's, whose bits it takes as integers."""
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name in _NUMPY or name not in _ML_DTYPES:
+        try:
+            return np.asarray(tensor.numpy())
+        except TypeError as error:
+            raise Error(f"a tensor of {tensor.dtype} is of no type that HLO has") from error
+    import torch
+
+    bits = tensor.view(torch.int16 if tensor.element_size() == 2 else torch.uint8).numpy()
+    return np.asarray(bits.view(dtype(_ML_DTYPES[name])))
 
 
 def _encoded(name: str, value: Array) -> tuple[str, str, tuple[int, ...], bytes]:
@@ -75,7 +116,7 @@ def encode(arrays: Mapping[str, Any]) -> list[tuple[str, str, tuple[int, ...], b
     """Named arrays for the extension; a complex one is two, of real and of imaginary parts."""
     encoded = []
     for name, given in arrays.items():
-        value = np.asarray(given)
+        value = as_array(given)
         if value.dtype.kind == "c":
             encoded += [_encoded(f"{name}.real", value.real), _encoded(f"{name}.imag", value.imag)]
         else:

@@ -171,7 +171,10 @@ class Audit:
         return rows + sum(error.elements - error.undecided for error in errors)
 
     def __repr__(self) -> str:
-        return "\n".join([self._summary(), *(f"  {line}" for line in self.lines())])
+        lines = self.lines()
+        # Of every target and result, the error against the truth.
+        errors = [f"{at}: {error}" for at, errors in self.errors.items() for error in errors]
+        return "\n".join([self._summary(), *(f"  {line}" for line in [*lines, *(line for line in errors if line not in lines)])])
 
     def _summary(self) -> str:
         changes = sum(map(len, self.changes.values()))
@@ -199,12 +202,13 @@ class Audit:
         if rows:
             html += table(("program", "result", "says", "rows not those of the truth", "lost", "undecided"), rows)
         errors = [
-            (at, error.result, error.shape, "" if error.error is None else f"{error.error:.6g}", error.differing, error.undecided)
+            (at, error.result, error.shape, "" if error.error is None else f"{error.error:.6g}",
+             "" if error.relative_rms is None else f"{error.relative_rms:.3g}", error.differing, error.undecided)
             for at, several in self.errors.items()
             for error in several
         ]
         if errors:
-            html += table(("program", "result", "type", "largest error in ulp", "not the nearest", "undecided"), errors)
+            html += table(("program", "result", "type", "largest error in ulp", "relative rms", "not the nearest", "undecided"), errors)
         return html + "".join(map(paragraph, self.notes))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _ulpgate
-from ._arrays import Array, complex_joined, decode, encode, encode_arguments
+from ._arrays import Array, complex_joined, decode, encode, encode_arguments, hlo_name
 from ._html import paragraph, table
 from ._programs import is_exchanged, is_mlir, text_before
 
@@ -23,10 +23,22 @@ MODE = "v5e/default/as-compiled"
 Text = str | os.PathLike[str]
 
 
+def _is_path(text: str) -> bool:
+    """Whether a string is a path rather than a program: a line without braces that names a file, or looks like one."""
+    if not text.strip() or "\n" in text or "{" in text:
+        return False
+    return os.path.exists(text) or os.sep in text or Path(text).suffix in (".hlo", ".txt") or is_exchanged(text)
+
+
+def printable_lines(lines: Sequence[str]) -> str:
+    """Lines of which a terminal obeys nothing, as one text."""
+    return "\n".join(_ulpgate.printable(line) for line in lines)
+
+
 def text_of(hlo: Text) -> str:
-    """A program's HLO text; that of a file where a path is given. StableHLO (a text, or a file .mlir, .mlirbc or .pb) becomes HLO by
-    the jaxlib that is installed."""
-    if isinstance(hlo, str):
+    """A program's HLO text; that of a file where a path is given, also as a string. StableHLO (a text, or a file .mlir, .mlirbc or .pb)
+    becomes HLO by the jaxlib that is installed."""
+    if isinstance(hlo, str) and not _is_path(hlo):
         return text_before(hlo) if is_mlir(hlo) else hlo
     if is_exchanged(hlo):
         return text_before(hlo)
@@ -156,14 +168,19 @@ def evaluate(hlo: Text, *arguments: Any, mode: str = MODE, results: Sequence[str
     >>> evaluate(hlo, np.float32([1, 2]), mode="cpu/highest/off")["out0"]
     array([2., 4.], dtype=float32)
     """
-    return _results(_ulpgate.evaluate(text_of(hlo), encode_arguments(arguments), mode, list(results)))
+    return evaluate_encoded(text_of(hlo), encode_arguments(arguments), mode, list(results))
+
+
+def evaluate_encoded(text: str, arguments: Any, mode: str, results: Sequence[str] = ()) -> Results:
+    """As ``evaluate``, of a text and of arguments that are encoded already."""
+    return _results(_ulpgate.evaluate(text, arguments, mode, list(results)))
 
 
 def exact(hlo: Text, *arguments: Any, round_to: str = "f64", results: Sequence[str] = ()) -> Results:
     """Evaluates a program over the real numbers; floats are correctly rounded once.
 
-    ``round_to`` is a float type, or ``stored``: that of each result, which deep networks give up much sooner. Elements that
-    stay open are in ``undecided`` of what is returned. Otherwise as ``evaluate``.
+    ``round_to`` is a float type, by HLO's name or NumPy's, or ``stored``: that of each result, which deep networks give up much
+    sooner; or ``near``: float64 within 2^-10 of an ulp of each result's own type, enough to measure errors. Elements that stay open are in ``undecided`` of what is returned. Otherwise as ``evaluate``.
 
     >>> hlo = '''HloModule third
     ... ENTRY main { x = f32[] parameter(0) y = f32[] constant(3) ROOT z = f32[] divide(x, y) }'''
@@ -172,7 +189,12 @@ def exact(hlo: Text, *arguments: Any, round_to: str = "f64", results: Sequence[s
     >>> exact(hlo, np.float32(1), round_to="bf16")["out0"]
     array(0.333984, dtype=bfloat16)
     """
-    return _results(_ulpgate.exact(text_of(hlo), encode_arguments(arguments), round_to, list(results)))
+    return exact_encoded(text_of(hlo), encode_arguments(arguments), hlo_name(round_to), list(results))
+
+
+def exact_encoded(text: str, arguments: Any, round_to: str, results: Sequence[str] = ()) -> Results:
+    """As ``exact``, of a text and of arguments that are encoded already."""
+    return _results(_ulpgate.exact(text, arguments, round_to, list(results)))
 
 
 def diff(before: Text, after: Text, *arguments: Any, mode: str = MODE, scores: str | None = None) -> Diff:
@@ -291,6 +313,15 @@ class WorstElement:
 
 
 @dataclass(frozen=True)
+class Distance:
+    """An element's distance from the truth."""
+
+    # Its flat position.
+    element: int
+    value: float
+
+
+@dataclass(frozen=True)
 class ResultError:
     """How far a result is from the truth."""
 
@@ -300,10 +331,20 @@ class ResultError:
     elements: int
     # Elements of which the truth is open: they are not judged.
     undecided: int
-    # Elements farther from the truth than half an ulp; of integers and predicates, other ones.
+    # Elements farther from the truth than half an ulp, or than what is allowed; of integers and predicates, other ones.
     differing: int
     # Of those that are judged; None where none is.
     worst: WorstElement | None
+    # Of a float result, root mean square of the error over that of the truth; None where none is judged, or only the truth is zero.
+    relative_rms: float | None
+    # The largest absolute difference, and the largest one over the truth's magnitude.
+    absolute: Distance | None
+    relative: Distance | None
+
+    @property
+    def is_float(self) -> bool:
+        """Whether its elements are floats."""
+        return not self.shape.startswith(("s", "u", "pred"))
 
     @property
     def error(self) -> float | None:
@@ -314,24 +355,28 @@ class ResultError:
         said = f"{self.result} ({self.shape})"
         if self.worst is None:
             return f"{said}: not judged: {self.undecided} of {self.elements} elements are undecided"
-        unit = "" if self.shape.startswith(("s", "u", "pred")) else " ulp"
+        if not self.worst.error:
+            return f"{said}: as in truth" + (f"; {self.undecided} are undecided" if self.undecided else "")
+        unit = " ulp" if self.is_float else ""
         at = ",".join(map(str, self.worst.index))
         said += f": error {self.worst.error:.6g}{unit} at most, at [{at}] ({self.worst.computed:.6g}, in truth {self.worst.exact:.6g})"
+        said += "" if self.relative_rms is None else f", relative rms {self.relative_rms:.3g}"
         said += f"; {self.differing} of {self.elements} elements are not the nearest"
         return said + (f"; {self.undecided} are undecided" if self.undecided else "")
 
 
-def result_errors(results: Mapping[str, Array], truth: Results) -> list[ResultError]:
-    """Subtracts the truth, as ``exact`` gives it, from results, as ``evaluate`` gives them.
+def result_errors(results: Mapping[str, Array], truth: Results, allowed: float = 0.5) -> list[ResultError]:
+    """Subtracts the truth, as ``exact`` gives it, from results, as ``evaluate`` gives them. Elements whose error is above ``allowed``
+    ulps of their type are counted.
 
     >>> hlo = '''HloModule third
     ... ENTRY main { x = f32[] parameter(0) y = f32[] constant(3) ROOT z = f32[] divide(x, y) }'''
     >>> truth = exact(hlo, np.float32(1))
     >>> print(*result_errors(evaluate(hlo, np.float32(1), mode="v5e/default/off"), truth))
-    out0 (f32[]): error 0.333333 ulp at most, at [] (0.333333, in truth 0.333333); 0 of 1 elements are not the nearest
+    out0 (f32[]): error 0.333333 ulp at most, at [] (0.333333, in truth 0.333333), relative rms 2.98e-08; 0 of 1 elements are not the nearest
     """
     places = [(name, [int(place) for place in several]) for name, several in truth.undecided.items()]
-    found = json.loads(_ulpgate.errors(encode(results), encode(truth), places))
+    found = json.loads(_ulpgate.errors(encode(results), encode(truth), places, allowed))
     dims = {name: np.shape(value) for name, value in results.items()}
     # The parts of a complex result have its dims.
     dims |= {f"{name}.{part}": shape for name, shape in dims.items() for part in ("real", "imag")}
@@ -341,10 +386,12 @@ def result_errors(results: Mapping[str, Array], truth: Results) -> list[ResultEr
         numbers = [float("nan" if value[key] is None else value[key]) for key in ("computed", "exact")]
         return WorstElement(index, numbers[0], numbers[1], float("inf") if value["error"] is None else value["error"])
 
-    return [
-        ResultError(**{**value, "worst": None if value["worst"] is None else worst(value["result"], value["worst"])})
-        for value in found
-    ]
+    def error(value: dict[str, Any]) -> ResultError:
+        distances = {key: value[key] and Distance(**value[key]) for key in ("absolute", "relative")}
+        found_worst = None if value["worst"] is None else worst(value["result"], value["worst"])
+        return ResultError(**{**value, **distances, "worst": found_worst})
+
+    return [error(value) for value in found]
 
 
 def token_rows(

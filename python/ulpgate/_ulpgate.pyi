@@ -17,7 +17,38 @@ def diff(
 ) -> tuple[str, list[str]]: ...
 def show(hlo: str, machine: str | None, form: str, all: bool) -> str: ...
 def printable(text: str) -> str: ...
-def errors(results: Sequence[_Array], truth: Sequence[_Array], undecided: Sequence[tuple[str, Sequence[int]]]) -> str: ...
+def line_key(line: str) -> str: ...
+def judge_results(
+    hlo: str,
+    compiled: str | None,
+    arguments: str | Sequence[_Array],
+    results: str | Sequence[_Array],
+    *,
+    name: str,
+    mapping: Sequence[tuple[str, str]],
+    machine: str | None,
+    chips: Sequence[str],
+    tokens: str | None,
+    scores: str | None,
+    whole: bool,
+) -> tuple[str, list[str]]: ...
+def tolerance(
+    kind: str,
+    parts: Sequence[float],
+    *,
+    dtype: str,
+    magnitude: float | None,
+    counts: Sequence[int] | None,
+    program: tuple[str, bool, str | Sequence[_Array] | None] | None,
+    n: int,
+    distribution: str,
+    runs: int,
+    machine: str,
+    reference: str,
+) -> tuple[str, list[str]]: ...
+def errors(
+    results: Sequence[_Array], truth: Sequence[_Array], undecided: Sequence[tuple[str, Sequence[int]]], allowed: float
+) -> str: ...
 def tokens(
     hlo: str, arguments: Sequence[_Array], sets: Sequence[Sequence[_Array]], asked: Sequence[str] | None
 ) -> str: ...

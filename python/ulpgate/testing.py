@@ -2,10 +2,13 @@
 
 What is accepted stands beside the test, ``test_sampler.py`` has ``test_sampler.ulpgate.json``: the name of the format, and for
 each test the findings, a line each, to be reviewed and committed. A finding that is not there fails the test, and so does one that is there and vanished.
+As for ``ulpgate hlo diff --accept``, the numbers behind instructions' names count for nothing: an operation more elsewhere changes them. What
+is accepted of tests or calls that are no more is stale: the plugin reports it, and ``--ulpgate-bless`` removes it.
 """
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +18,7 @@ import numpy as np
 
 from ._audit import audit, function_name, lower, result_names, targets
 from ._hlo import Results, TokenRows, evaluate, token_rows
-from ._ulpgate import Error
+from ._ulpgate import Error, line_key
 
 
 @contextmanager
@@ -34,6 +37,21 @@ def _alone_in(folder: Path) -> Iterator[None]:
         os.close(opened)
 
 
+def _without(lines: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """The lines that have none alike among ``taken``, each of which stands for one."""
+    left: dict[str, int] = {}
+    for line in taken:
+        left[line_key(line)] = left.get(line_key(line), 0) + 1
+    found = []
+    for line in lines:
+        key = line_key(line)
+        if left.get(key, 0):
+            left[key] -= 1
+        else:
+            found.append(line)
+    return found
+
+
 # The first member of a list of accepted findings: a file without it is none.
 FORMAT = "ulpgate accepted findings 1"
 
@@ -44,6 +62,25 @@ class Accepted:
     def __init__(self, path: Path, test: str, bless: bool) -> None:
         self.path, self.test, self.bless = path, test, bless
         self._calls = 0
+
+    def stale(self) -> list[str]:
+        """Entries of the test for calls that it did not make: known once it has passed."""
+        numbered = re.compile(re.escape(self.test) + r"#([0-9]+)")
+
+        def is_beyond(key: str) -> bool:
+            number = numbered.fullmatch(key)
+            return key == self.test and not self._calls or number is not None and int(number[1]) > self._calls
+
+        return [key for key in self.read() if is_beyond(key)] if self.path.exists() else []
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Takes entries out of the file."""
+        gone = set(keys)
+        with _alone_in(self.path.parent):
+            known = self.read()
+            left = {key: lines for key, lines in known.items() if key not in gone}
+            if left != known:
+                self._write(left)
 
     def read(self) -> dict[str, list[str]]:
         """All that the file accepts, by test."""
@@ -73,14 +110,15 @@ class Accepted:
         if self.bless:
             with _alone_in(self.path.parent):
                 known = self.read()
-                changed = {test: lines for test, lines in known.items() if test != key}
-                changed.update({key: findings} if findings else {})
+                accepted = known.get(key, [])
+                is_alike = not _without(findings, accepted) and not _without(accepted, findings)
+                changed = {test: lines for test, lines in known.items() if test != key or is_alike}
+                changed.update({key: findings} if findings and not is_alike else {})
                 if changed != known:
                     self._write(changed)
             return
         accepted = known.get(key, [])
-        new = [line for line in findings if line not in accepted]
-        gone = [line for line in accepted if line not in findings]
+        new, gone = _without(findings, accepted), _without(accepted, findings)
         if new or gone:
             lines = [f"new: {line}" for line in new] + [f"vanished: {line}" for line in gone]
             told = f"{len(new)} findings are new, {len(gone)} that {self.path.name} accepts vanished"

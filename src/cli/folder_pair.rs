@@ -47,6 +47,45 @@ impl FolderPair {
         Ok(Some(FolderPair { folders: [one.to_path_buf(), other.to_path_buf()], common, alone }))
     }
 
+    /// The files whose path has one of these in it, folder for folder, as `tpu` or `tpu/v5e`; all, where none is given.
+    ///
+    /// # Errors
+    /// If one of them takes no pair.
+    pub fn only(mut self, parts: &[PathBuf]) -> Result<FolderPair, Failure> {
+        let has = |path: &Path, part: &Path| {
+            let (path, part): (Vec<_>, Vec<_>) = (path.components().collect(), part.components().collect());
+            !part.is_empty() && path.windows(part.len()).any(|window| window == part)
+        };
+        for part in parts {
+            if !self.common.iter().any(|path| has(path, part)) {
+                let folders: BTreeSet<String> = self
+                    .common
+                    .iter()
+                    .filter_map(|path| path.parent())
+                    .map(|folder| folder.display().to_string())
+                    .filter(|folder| !folder.is_empty())
+                    .collect();
+                let there = folders.into_iter().collect::<Vec<_>>().join(", ");
+                let there = if there.is_empty() { "files lie in no folders of their own".to_string() } else { there };
+                return Err(Failure::Message(format!(
+                    "--only {}: no pair lies there; there are: {there}",
+                    part.display()
+                )));
+            }
+        }
+        if !parts.is_empty() {
+            let is_asked = |path: &PathBuf| parts.iter().any(|part| has(path, part));
+            self.common.retain(is_asked);
+            self.alone.retain(is_asked);
+        }
+        Ok(self)
+    }
+
+    /// The files of both folders that are compared.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.folders.iter().flat_map(|folder| self.common.iter().map(move |path| folder.join(path))).collect()
+    }
+
     /// The number of files without a counterpart.
     pub fn alone(&self) -> usize {
         self.alone.len()

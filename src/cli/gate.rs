@@ -124,14 +124,9 @@ fn next_step(differences: &[Difference], findings: &[Unexpected], out: &mut dyn 
     if differs.is_empty() {
         return Ok(());
     }
-    let case = differs.iter().find(|d| is_case(&d.row)).map(|d| summary::quoted(&d.row));
+    let case = differs.iter().find(|d| summary::is_case(&d.row)).map(|d| summary::shell_word(&d.row));
     let look = case.map_or(String::new(), |case| format!("`ulpgate explain {case}` shows the case; "));
     summary::wrap(&format!("Next: {look}`ulpgate gate --bless` accepts what there is now."), "    ", out)
-}
-
-/// Whether the key of a row is a case's id, which `explain` takes: a series has `n` in the place of a size.
-pub(super) fn is_case(row: &str) -> bool {
-    row.contains('/') && row.split('/').all(|part| part != "n") && !row.contains(' ')
 }
 
 /// Checks that there is a baseline to compare with, or that it may be written.

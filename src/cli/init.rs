@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::summary::quoted;
+use super::summary::shell_word;
 use super::{Exit, Failure, write_file};
 
 #[derive(Args)]
@@ -78,7 +78,7 @@ pub fn run(arguments: &InitArguments, out: &mut dyn Write) -> Result<Exit, Failu
     }
     let folder = match arguments.folder.as_path() {
         here if here == Path::new(".") => String::new(),
-        folder => format!("\n  cd {}", quoted(&folder.display().to_string())),
+        folder => format!("\n  cd {}", shell_word(&folder.display().to_string())),
     };
     writeln!(
         out,

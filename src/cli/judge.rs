@@ -1,20 +1,16 @@
 //! `ulpgate judge`: results from elsewhere.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use clap::Args;
-use serde_json::json;
-
-use crate::ir::Program;
-use crate::judge::{Judged, JudgedResult, Recording, Settings, Verdict, bind, judge, parameter_names};
+use crate::judge::{JudgeError, Judged, JudgedResult, Recording, Settings, Verdict, bind, judge};
 use crate::machine::{CHIPS, Chip, Mode, find_chip};
 use crate::name::hint;
-use crate::program::ProgramSpec;
-use crate::suite::is_file;
+use clap::Args;
 
 use super::ci::{Formats, Group, Problem, Test};
 use super::hlo::read;
+use super::program_argument::{NamedProgram, named_program};
 use super::seconds::Limit;
 use super::{Exit, Failure};
 
@@ -58,6 +54,10 @@ pub struct JudgeArguments {
     /// The recorded array of scores that each token must be the largest of
     #[arg(long, value_name = "NAME")]
     scores: Option<String>,
+    /// Judge all of a large matmul in every mode [default: a block of rows and columns; all elements are then compared with the
+    /// mode that explains it]
+    #[arg(long)]
+    whole: bool,
     /// Print as JSON; docs/schema/judge.json has its schema
     #[arg(long)]
     pub(super) json: bool,
@@ -84,13 +84,18 @@ fn pair(text: &str) -> Result<(String, String), String> {
 pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     arguments.formats.check([&arguments.results, &arguments.inputs].into_iter().cloned())?;
     let fail = |why: &dyn std::fmt::Display| Failure::Message(why.to_string());
-    let (program, names) = program(arguments)?;
+    let NamedProgram { program, argument_names, is_compiled } = named_program(&arguments.program, arguments.size)?;
+    if is_compiled {
+        let told =
+            "it is compiled already: --program takes the program before compilation, --compiled this file beside it";
+        return Err(Failure::Message(format!("{}: {told}", arguments.program)));
+    }
     let inputs = Recording::open(&arguments.inputs).map_err(|error| fail(&error))?;
-    let tensors = bind(&program, &names, &inputs).map_err(|error| fail(&error))?;
+    let tensors = bind(&program, &argument_names, &inputs).map_err(|error| fail(&error))?;
     let recording = Recording::open(&arguments.results).map_err(|error| fail(&error))?;
     let recording = recording.map(arguments.mapping.clone());
     let compiled = match &arguments.compiled {
-        Some(path) => Some(compiled(path, &program)?),
+        Some(path) => Some(read(path)?.1.program),
         None => None,
     };
     let settings = Settings {
@@ -99,14 +104,19 @@ pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Fail
         compiled,
         tokens: arguments.tokens.clone(),
         scores: arguments.scores.clone(),
+        block_from: arguments.whole.then_some(u128::MAX),
     };
     let of = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.results.display()));
-    let judged = judge(&program, &tensors, &recording, &settings).map_err(|error| of(&error))?;
+    let judged =
+        judge(&program, &tensors, &recording, &settings).map_err(|error| match (&error, &arguments.compiled) {
+            (JudgeError::Compiled { .. }, Some(path)) => fail(&format!("{}: {error}", path.display())),
+            _ => of(&error),
+        })?;
     if arguments.json {
-        let page = json!({ "version": 1, "program": arguments.program, "verdict": judged.verdict(), "results": judged.results, "notes": judged.notes });
+        let page = judged.to_json(&arguments.program);
         writeln!(out, "{}", serde_json::to_string_pretty(&page).map_err(|error| fail(&error))?)?;
     } else {
-        text(&judged, out)?;
+        judged.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
     arguments.formats.write(&[], || vec![group(arguments, &judged)], out)?;
     match judged.verdict() {
@@ -124,93 +134,6 @@ pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Fail
     }
 }
 
-/// The program and the names of its arguments.
-fn program(arguments: &JudgeArguments) -> Result<(Program, Vec<String>), Failure> {
-    let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
-    if is_file(&arguments.program) {
-        let (module, import) = read(Path::new(&arguments.program))?;
-        if module.is_compiled() {
-            let told = "it is compiled already: --program takes the program before compilation, --compiled this file beside it";
-            return Err(fail(&told));
-        }
-        return Ok((import.program, import.argument_names));
-    }
-    let spec: ProgramSpec = arguments.program.parse().map_err(|error| fail(&error))?;
-    let program = spec.build(arguments.size, spec.rows).map_err(|error| fail(&error))?;
-    let names = parameter_names(&program);
-    Ok((program, names))
-}
-
-/// The compiled program, which must take and give what the program does.
-fn compiled(path: &Path, program: &Program) -> Result<Program, Failure> {
-    let (_, import) = read(path)?;
-    let shapes = |program: &Program| -> Vec<String> {
-        let outputs = program.outputs().into_iter().map(|id| program.entry().instructions[id].shape.to_string());
-        program.entry().parameter_shapes().iter().map(|shape| shape.to_string()).chain(outputs).collect()
-    };
-    let (of_program, of_compiled) = (shapes(program), shapes(&import.program));
-    if of_program != of_compiled {
-        let why = format!("it takes and gives {}, and the program {}", of_compiled.join(", "), of_program.join(", "));
-        return Err(Failure::Message(format!("{}: {why}", path.display())));
-    }
-    Ok(import.program)
-}
-
-/// The verdicts for a terminal.
-fn text(judged: &Judged, out: &mut dyn Write) -> Result<(), Failure> {
-    for one in &judged.results {
-        let recorded = if one.recorded_as == one.name { String::new() } else { format!(" ({})", one.recorded_as) };
-        writeln!(out, "{}{recorded} {}: {}", one.name, one.shape, one.verdict.name().to_uppercase())?;
-        one.because.iter().try_for_each(|why| writeln!(out, "  {why}"))?;
-        for pattern in &one.pattern {
-            writeln!(out, "  {}: {} (explains {:.1} %)", pattern.kind, pattern.says, 100.0 * pattern.explained)?;
-        }
-        figures(one, out)?;
-    }
-    for note in &judged.notes {
-        writeln!(out, "note: {note}")?;
-    }
-    Ok(())
-}
-
-/// Modes that a line names.
-const SHOWN: usize = 4;
-
-/// The modes, errors and tokens of one result.
-fn figures(one: &JudgedResult, out: &mut dyn Write) -> Result<(), Failure> {
-    if !one.modes.is_empty() {
-        let more = one.modes.len().saturating_sub(SHOWN);
-        let more = if more > 0 { format!(" and {more} more that compute it alike") } else { String::new() };
-        let shown: Vec<&str> = one.modes.iter().take(SHOWN).map(String::as_str).collect();
-        writeln!(out, "  same bits: {}{more}", shown.join(", "))?;
-    } else if let Some(nearest) = &one.nearest {
-        let (mode, rms, orders) = (&nearest.mode, nearest.relative_rms, nearest.orders);
-        writeln!(out, "  nearest: {mode}, relative rms {rms:.2e}, {orders:.2} of what orders of sums change")?;
-    }
-    if let Some(error) = &one.error {
-        let ratio = one.ratio.map_or(String::new(), |ratio| format!(", {ratio:.3} of that mode's"));
-        let [half, nine, most] = error.quantiles;
-        let rms = error.relative_rms;
-        writeln!(
-            out,
-            "  error: relative rms {rms:.2e}{ratio}; 50, 90, 99 % {half:.1e}, {nine:.1e}, {most:.1e}; largest {:.1e} at {}",
-            error.largest, error.largest_at
-        )?;
-    }
-    if let Some(detectable) = &one.detectable {
-        writeln!(out, "  power: {detectable}")?;
-    }
-    if one.outside.elements > 0 || one.outside.unknown > 0 {
-        writeln!(out, "  permitted: {} elements outside, {} not known", one.outside.elements, one.outside.unknown)?;
-    }
-    for token in one.tokens.iter().flatten().take(8) {
-        let margin = token.margin_ulp.map_or(String::new(), |margin| format!(", {margin:.2} ulp behind"));
-        let (at, recorded, declared) = (token.element, token.recorded, token.declared);
-        writeln!(out, "  token {at}: {recorded} instead of {declared}{margin}: {}", token.because)?;
-    }
-    Ok(())
-}
-
 /// The verdicts as tests.
 fn group(arguments: &JudgeArguments, judged: &Judged) -> Group {
     let of = |one: &JudgedResult| {
@@ -219,6 +142,7 @@ fn group(arguments: &JudgeArguments, judged: &Judged) -> Group {
         let problem = Problem {
             rule: "judge".to_string(),
             verdict: verdict.to_string(),
+            value: String::new(),
             message: one.because.first().cloned().unwrap_or_default(),
             evidence: one.pattern.iter().map(|pattern| pattern.says.clone()).collect(),
             place: (arguments.program.clone(), 1),

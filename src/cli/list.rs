@@ -16,6 +16,7 @@ use crate::report::{COLUMNS, REPORTS};
 use crate::rewrite::POLICIES;
 
 use super::glossary::WORDS;
+use super::summary::wrap;
 use super::terminal::width;
 use super::{Exit, Failure, suites};
 
@@ -148,7 +149,8 @@ pub fn run(arguments: &ListArguments, out: &mut dyn Write) -> Result<Exit, Failu
         let name = format!("  {:<20} ", entry.name);
         writeln!(out, "{}", line(&name, &entry.short, width()))?;
     }
-    writeln!(out, "\n`ulpgate explain NAME` says all of a name; `ulpgate list KIND` lists one kind.")?;
+    writeln!(out)?;
+    wrap("`ulpgate explain NAME` says all of a name; `ulpgate list KIND` lists one kind.", "", out)?;
     Ok(Exit::AsExpected)
 }
 

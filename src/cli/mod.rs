@@ -20,6 +20,7 @@ mod merge;
 mod output;
 mod page_file;
 mod probe;
+mod program_argument;
 mod progress;
 mod report;
 mod reports_folder;
@@ -32,6 +33,7 @@ mod summary;
 mod terminal;
 mod threads;
 mod tolerance;
+mod vectors;
 mod watch;
 mod worst_rows;
 
@@ -110,6 +112,8 @@ enum Command {
     Judge(judge::JudgeArguments),
     /// Name the rule that made the scales of a quantised tensor (MX formats, NVFP4, int8, int4)
     Scales(scales::ScalesArguments),
+    /// Write test vectors of scaled block dots for hardware, with their exact results
+    Vectors(vectors::VectorsArguments),
     /// Name the mode that a chip, a compiler or a framework computes in, by its answers to questions
     Probe(probe::ProbeArguments),
     /// Tell whether honest results keep to a test's tolerance, and which faults it lets pass
@@ -140,7 +144,9 @@ impl Command {
             Command::Judge(arguments) => arguments.json,
             Command::Probe(arguments) => arguments.json,
             Command::Tolerance(arguments) => arguments.json,
-            Command::Init(_) | Command::Explain(_) | Command::Completions(_) | Command::Man(_) => false,
+            Command::Vectors(_) | Command::Init(_) | Command::Explain(_) | Command::Completions(_) | Command::Man(_) => {
+                false
+            }
         }
     }
 
@@ -156,6 +162,7 @@ impl Command {
             | Command::List(_)
             | Command::Same(_)
             | Command::Scales(_)
+            | Command::Vectors(_)
             | Command::Explore(_)
             | Command::Probe(_)
             | Command::Tolerance(_)
@@ -184,6 +191,7 @@ impl Command {
             | Command::Judge(_)
             | Command::Probe(_)
             | Command::Tolerance(_)
+            | Command::Vectors(_)
             | Command::Explain(_) => true,
         }
     }
@@ -259,6 +267,7 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Same(arguments) => same::run(&arguments, &mut out),
         Command::Judge(arguments) => judge::run(&arguments, &mut out),
         Command::Scales(arguments) => scales::run(&arguments, &mut out),
+        Command::Vectors(arguments) => vectors::run(&arguments, &mut out),
         Command::Probe(arguments) => probe::run(&arguments, &mut out),
         Command::Tolerance(arguments) => tolerance::run(&arguments, &mut out),
     });

@@ -13,8 +13,8 @@ use super::{Exit, Failure};
 #[derive(Args)]
 #[command(
     after_help = "FILE holds `elements`, `scales`, `per_tensor` where there is one, and `input`, the tensor that was quantised \
-    (f32, bf16 or f16); other names by --map. Elements are of a float8, float4, int8 or int4 type, or bytes: one code each, or two of e2m1 \
-    or int4. Scales are e8m0 (u8), e4m3 or floats; their dims are the number of blocks along each axis.\n\n\
+    (f32, bf16 or f16); other names by --map. Elements are of a float8, float4, int8 or int4 type, or bytes: one code each, two of e2m1 \
+    or int4, or four of e3m2 or e2m3 in three bytes. Scales are e8m0 (u8), e4m3 or floats; their dims are the number of blocks along each axis.\n\n\
     Rules: FLOOR, CEIL, EVEN, RCEIL a to e, NEAREST-LOG2, NEAREST-VALUE (e8m0); NVFP4, NVFP4-1 (e4m3); AMAX-127, AMAX-127.5, AMAX-7, \
     AMAX-7.5, AMAX-MAX, ... (floats). A class holds the rules that these bytes cannot tell apart. Classes are ranked by 512 blocks at \
     most; the best is held against all. Without the input the bytes can only exclude rules.\n\n\

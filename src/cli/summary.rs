@@ -127,14 +127,19 @@ pub fn next_step(of: &str) -> String {
     // A series has `n` in the place of a size, and is no case.
     let is_series = of.split('/').any(|part| part == "n");
     let shown = if is_series { suite } else { of };
-    let shown = quoted(shown);
+    let shown = shell_word(shown);
     format!(
         "`ulpgate explain {shown}` shows why; a finding that is meant gets `expect` and `because` in {SUITES}/{suite}.toml"
     )
 }
 
+/// Whether the key of a row is a case's id, which `explain` takes: a series has `n` in the place of a size.
+pub fn is_case(row: &str) -> bool {
+    row.contains('/') && row.split('/').all(|part| part != "n") && !row.contains(' ')
+}
+
 /// A name as a shell takes it for one word.
-pub fn quoted(name: &str) -> String {
+pub fn shell_word(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=,:@%".contains(c);
     if name.chars().all(is_plain) { name.to_string() } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }

@@ -1,16 +1,19 @@
 //! `ulpgate tolerance`: whether a test's tolerance can be kept by honest results, and what it lets pass.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
 
-use crate::criterion::{DrawnTrials, Reference, Tolerance, ToleranceReport, ToleranceVerdict};
+use crate::criterion::{HonestProgram, HonestRuns, QuestionError, Reference, Tolerance, ToleranceQuestion};
 use crate::input::InputSpec;
+use crate::judge::{Recording, bind};
 use crate::machine::Mode;
-use crate::program::ProgramSpec;
-use crate::tensor::DType;
+use crate::name::hint;
+use crate::run::{World, check_memory};
+use crate::tensor::{DTYPES, DType};
 
+use super::program_argument::named_program;
 use super::{Exit, Failure};
 
 #[derive(Args)]
@@ -19,7 +22,8 @@ use super::{Exit, Failure};
     95 % interval of their share. blind: honest runs pass, and so do zeros, rows of another index, a factor of 1.1, an eighth \
     of K missing, or a lower precision. fine: none of these.\n\n\
     With --magnitude alone the type of the result decides; with --failed and --of the counts that you have seen; else runs \
-    are drawn: --program (or --k: a matmul of 16 rows and columns) on --input in --mode.\n\n\
+    are drawn: --program (or --k: a matmul of 16 rows and columns) on --input in --mode. With --inputs the program runs on these \
+    arguments in each order of sums.\n\n\
     Exit codes: 0 fine; 1 unsatisfiable, flaky or blind; 2 could not judge."
 )]
 pub struct ToleranceArguments {
@@ -50,10 +54,13 @@ pub struct ToleranceArguments {
     /// Products of a dot
     #[arg(long, value_name = "K", conflicts_with = "program")]
     k: Option<usize>,
-    /// A built-in program with its parameters, such as softmax[rows=4]; see `ulpgate list programs`
+    /// The program: an HLO file, or a built-in one such as softmax[rows=4]; see `ulpgate list programs`
     #[arg(long, value_name = "PROGRAM")]
-    program: Option<ProgramSpec>,
-    /// Size of the program
+    program: Option<String>,
+    /// Its arguments: arg0, arg1, ..., by their names, or by position; .safetensors, .npz or .npy. Each order of sums is a run
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "runs", "k"])]
+    inputs: Option<PathBuf>,
+    /// Size of a built-in program
     #[arg(long, value_name = "N", default_value_t = 128)]
     n: usize,
     /// Distribution of the arguments; see `ulpgate list inputs`
@@ -68,7 +75,7 @@ pub struct ToleranceArguments {
     /// Runs that are drawn
     #[arg(long, value_name = "RUNS", default_value_t = 40)]
     runs: u64,
-    /// Print the verdict as JSON
+    /// Print as JSON; docs/schema/tolerance.json has its schema
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -83,13 +90,7 @@ fn reference(text: &str) -> Result<Reference, String> {
 
 impl ToleranceArguments {
     fn tolerance(&self) -> Result<Tolerance, Failure> {
-        let given = [self.atol, self.rtol, self.ulp, self.nmse];
-        if let Some(value) = given.into_iter().flatten().find(|value| !(value.is_finite() && *value >= 0.0)) {
-            return Err(Failure::Message(format!(
-                "a tolerance of {value} is none: it is a finite number, not below 0"
-            )));
-        }
-        match given {
+        match [self.atol, self.rtol, self.ulp, self.nmse] {
             [None, None, None, None] => {
                 Err(Failure::Message("no tolerance is given: --atol and --rtol, --ulp or --nmse".to_string()))
             }
@@ -99,101 +100,62 @@ impl ToleranceArguments {
         }
     }
 
-    /// The verdict, and what drawn runs say beside it.
-    fn judge(&self, tolerance: &Tolerance) -> Result<(ToleranceVerdict, Option<ToleranceReport>), Failure> {
-        let floats = || crate::tensor::DTYPES.into_iter().filter(|dtype| dtype.is_float()).map(DType::name);
+    fn question(&self) -> Result<ToleranceQuestion, Failure> {
+        let floats = || DTYPES.into_iter().filter(|dtype| dtype.is_float()).map(DType::name);
         let dtype = DType::from_name(&self.dtype).filter(|dtype| dtype.is_float());
-        let format = dtype.and_then(DType::format).ok_or_else(|| {
-            Failure::Message(format!(
-                "unknown float type `{}`; {}",
-                self.dtype,
-                crate::name::hint(&self.dtype, floats())
-            ))
-        })?;
-        if let Some(magnitude) = self.magnitude {
-            if !(magnitude.is_finite() && magnitude > 0.0) {
-                return Err(Failure::Message(format!(
-                    "--magnitude {magnitude} is none: it is a finite number above 0"
-                )));
-            }
-            let is_rounded = self.reference != Reference::Truth;
-            if let Some(why) = tolerance.misfit(format, magnitude, is_rounded) {
-                return Ok((ToleranceVerdict::Unsatisfiable(why), None));
-            }
-        }
-        if let (Some(failed), Some(runs)) = (self.failed, self.of) {
-            if runs == 0 || failed > runs {
-                return Err(Failure::Message(format!(
-                    "--failed {failed} --of {runs} are no counts: 0 to all of at least one"
-                )));
-            }
-            if let Some(verdict) = ToleranceVerdict::of_counts(failed, runs) {
-                return Ok((verdict, None));
-            }
-        }
-        let program = match (&self.program, self.k) {
-            (Some(program), _) => program.clone(),
-            (None, None) if self.magnitude.is_some() || self.of.is_some() => return Ok((ToleranceVerdict::Fine, None)),
-            (None, None) => {
-                let why = "nothing to judge by: --k, --program, --magnitude, or --failed and --of";
-                return Err(Failure::Message(why.to_string()));
-            }
-            (None, Some(_)) => {
-                let text = format!("matmul[dtype={0},lhs=16xn,out={0},rhs=nx16]", self.dtype);
-                text.parse::<ProgramSpec>()
-                    .map_err(|error| Failure::Message(format!("--dtype {}: {error}", self.dtype)))?
-            }
-        };
-        let drawn = DrawnTrials {
-            program,
-            n: self.k.unwrap_or(self.n),
-            input: self.input.clone(),
-            mode: self.mode.clone(),
+        let unknown = || format!("unknown float type `{}`; {}", self.dtype, hint(&self.dtype, floats()));
+        let format = dtype.and_then(DType::format).ok_or_else(|| Failure::Message(unknown()))?;
+        Ok(ToleranceQuestion {
+            tolerance: self.tolerance()?,
+            format,
+            magnitude: self.magnitude,
+            counts: self.failed.zip(self.of).map(|(failed, of)| [failed, of]),
             reference: self.reference.clone(),
+            program: self.program()?,
+        })
+    }
+
+    /// The program and its honest runs, if one is named.
+    fn program(&self) -> Result<Option<(HonestProgram, HonestRuns)>, Failure> {
+        let fail = |name: &str, why: &dyn std::fmt::Display| Failure::Message(format!("{name}: {why}"));
+        let (name, n) = match (&self.program, self.k) {
+            (Some(name), _) => (name.clone(), self.n),
+            (None, Some(k)) => (format!("matmul[dtype={0},lhs=16xn,out={0},rhs=nx16]", self.dtype), k),
+            (None, None) if self.inputs.is_some() => {
+                return Err(Failure::Message("--inputs are arguments of a program: --program names it".to_string()));
+            }
+            (None, None) => return Ok(None),
         };
-        let trials = drawn.trials(self.runs).map_err(|error| Failure::Message(error.to_string()))?;
-        let report = ToleranceReport::new(tolerance, &trials);
-        let report = report.ok_or_else(|| Failure::Message("--runs 0: at least one run is needed".to_string()))?;
-        Ok((report.verdict.clone(), Some(report)))
+        let named = named_program(&name, n)?;
+        if named.is_compiled && !["off", "as-compiled"].contains(&self.mode.excess.name) {
+            let why = format!("it is compiled already, and {} rewrites it again: use as-compiled", self.mode);
+            return Err(fail(&name, &why));
+        }
+        check_memory(&named.program, World::Truth).map_err(|error| fail(&name, &error))?;
+        let runs = match &self.inputs {
+            Some(path) => {
+                let recording = Recording::open(path).map_err(|error| Failure::Message(error.to_string()))?;
+                let bound = bind(&named.program, &named.argument_names, &recording);
+                HonestRuns::On(bound.map_err(|error| Failure::Message(error.to_string()))?)
+            }
+            None => HonestRuns::Drawn { distribution: self.input.clone(), n, runs: self.runs },
+        };
+        let (mode, reference) = (self.mode.clone(), self.reference.clone());
+        Ok(Some((HonestProgram { name, program: named.program, mode, reference }, runs)))
     }
 }
 
 /// Prints the verdict on a tolerance.
 pub fn run(arguments: &ToleranceArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let tolerance = arguments.tolerance()?;
-    let (verdict, report) = arguments.judge(&tolerance)?;
+    let answer = arguments.question()?.answer().map_err(|error| match (&error, &arguments.program) {
+        (QuestionError::Trial(_), Some(name)) => Failure::Message(format!("{name}: {error}")),
+        _ => Failure::Message(error.to_string()),
+    })?;
     if arguments.json {
-        let drawn = report.as_ref().map(|report| {
-            json!({
-                "failed": report.failed,
-                "runs": report.runs,
-                "largest": report.largest.is_finite().then_some(report.largest),
-                "unseen": report.unseen,
-                "proposal": report.proposal.to_string(),
-                "derivation": report.derivation,
-            })
-        });
-        let said = json!({
-            "tolerance": tolerance.to_string(),
-            "verdict": verdict.name(),
-            "why": verdict.to_string(),
-            "drawn": drawn,
-        });
-        writeln!(out, "{said}")?;
+        let page = serde_json::to_string_pretty(&answer).map_err(|error| Failure::Message(error.to_string()))?;
+        writeln!(out, "{page}")?;
     } else {
-        writeln!(out, "{tolerance}: {verdict}")?;
-        if let Some(report) = &report {
-            let ToleranceReport { failed, runs, largest, unseen, proposal, derivation, .. } = report;
-            writeln!(
-                out,
-                "  {failed} of {runs} honest runs fail; the largest error is {largest:.3} of what is allowed"
-            )?;
-            if !unseen.is_empty() {
-                writeln!(out, "  smaller faults that pass: {}", unseen.join(", "))?;
-            }
-            writeln!(out, "  proposal: {proposal}")?;
-            writeln!(out, "  because: {derivation}")?;
-        }
+        answer.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
-    Ok(if verdict == ToleranceVerdict::Fine { Exit::AsExpected } else { Exit::Found })
+    Ok(if answer.is_fine() { Exit::AsExpected } else { Exit::Found })
 }

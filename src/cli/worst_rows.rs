@@ -302,7 +302,10 @@ impl Row<'_> {
         }
         Some(match is_right {
             true => format!("what the compiler changed: as declared, {} is right", self.element(output, at)),
-            false => format!("what the compiler changed, in part: of {} it makes another value", changed.join(", ")),
+            false => format!(
+                "the compiler and the mode's arithmetic: as declared, {} would be another value, but not the right one either",
+                changed.join(", ")
+            ),
         })
     }
 }

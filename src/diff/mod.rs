@@ -10,6 +10,7 @@
 //! values leave something open (`element`), compares the typed states of each pair (`compare`), and puts what differs into words
 //! last (`tell`): a [`Change`] is a line. [`outcomes`] runs both on the same inputs and tells what the results come to.
 
+mod accepted_line;
 mod change;
 mod compare;
 mod element;
@@ -22,6 +23,7 @@ mod results;
 mod scores;
 mod tell;
 
+pub use accepted_line::line_key;
 pub use change::{Change, ChangeKind, Difference, NotUnderstood};
 pub use compare::difference;
 pub use outcome::{Maximum, Outcome, OutcomeError, Scores, outcomes};

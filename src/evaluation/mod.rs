@@ -14,7 +14,7 @@ use crate::run::{TooLarge, World, check_memory};
 use crate::subject;
 use crate::tensor::{DTYPES, DType, Data, Tensor};
 
-pub use result_errors::{ResultError, WorstElement, result_errors};
+pub use result_errors::{Distance, ResultError, WorstElement, result_errors};
 pub use token_rows::{TokenKind, TokenRows, TokenTruth, WrongRow, token_results};
 
 /// Why a program cannot be evaluated.
@@ -149,6 +149,9 @@ pub enum RoundTo {
     Type(DType),
     /// The type of each result.
     Stored,
+    /// No type: each float is within 2^-10 of an ulp of its result's own type, as an f64. That is enough to measure errors, and
+    /// known sooner than a rounded one.
+    Near,
 }
 
 impl std::str::FromStr for RoundTo {
@@ -159,9 +162,10 @@ impl std::str::FromStr for RoundTo {
         match floats().find(|dtype| dtype.name() == name) {
             Some(dtype) => Ok(RoundTo::Type(dtype)),
             None if name == "stored" => Ok(RoundTo::Stored),
+            None if name == "near" => Ok(RoundTo::Near),
             None => {
                 let names: Vec<&str> = floats().map(DType::name).collect();
-                Err(format!("no float type is called that; there are stored, {}", names.join(", ")))
+                Err(format!("no float type is called that; there are stored, near, {}", names.join(", ")))
             }
         }
     }
@@ -209,6 +213,7 @@ pub fn exact(
         RoundTo::Type(DType::F64) => Demand::Rounded,
         RoundTo::Type(dtype) => Demand::RoundedTo(dtype),
         RoundTo::Stored => Demand::Stored,
+        RoundTo::Near => Demand::Near,
     };
     let demands: Vec<Demand> = asked.iter().map(|is_asked| if *is_asked { demand } else { Demand::None }).collect();
     let truth = Oracle::default().announced_truth(&Prepared::new(program), inputs, &demands, announce)?;
@@ -220,6 +225,7 @@ pub fn exact(
                 let target = match round_to {
                     RoundTo::Type(target) => Some(target),
                     RoundTo::Stored => dtype,
+                    RoundTo::Near => Some(DType::F64),
                 };
                 let data = target.and_then(|target| Data::from_f64s(target, &float.rounded));
                 data.map(|data| (Tensor::new(&float.dims, data), float.open))

@@ -11,6 +11,7 @@ pub mod ast;
 mod builder;
 mod device;
 mod error;
+mod exchanged_form;
 mod group_list;
 mod layout;
 mod lower;
@@ -30,6 +31,7 @@ use crate as hlo;
 use ulpgate_ir::{analysis, budget, ir, name, num, tensor};
 
 pub use error::{LowerError, Unknown};
+pub use exchanged_form::exchanged_form;
 pub use lower::{Import, lower, lower_with_libraries, lower_with_opaque};
 pub use opcode::{
     Asynchronous, Collective, CollectiveDone, ComplexPart, Control, Decomposition, DeviceNumber, Elementwise, Identity,

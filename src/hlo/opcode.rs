@@ -40,6 +40,7 @@ family! {
         AsyncUpdate = "async-update",
         CallDone = "call-done",
         CallStart = "call-start",
+        CallUpdate = "call-update",
         CopyDone = "copy-done",
         CopyStart = "copy-start",
         DynamicSliceDone = "dynamic-slice-done",
@@ -177,6 +178,7 @@ family! {
         Convolution = "convolution",
         Dot = "dot",
         RaggedDot = "ragged-dot",
+        ScaledDot = "scaled-dot",
     }
 }
 

@@ -17,6 +17,48 @@ pub struct ErrorFigures {
     pub elements: usize,
 }
 
+/// A difference and its flat position.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct DifferenceAt {
+    /// The difference; of a relative one the share.
+    pub value: f64,
+    /// The flat position of the element.
+    pub at: usize,
+}
+
+/// Differences of a result from the nearest mode's, element by element.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Differences {
+    /// Elements that are other numbers.
+    pub elements: usize,
+    /// All elements.
+    pub of: usize,
+    /// The largest absolute difference of finite elements; `None` where no two differ.
+    pub absolute: Option<DifferenceAt>,
+    /// The largest difference over the mode's own element, where that is not zero.
+    pub relative: Option<DifferenceAt>,
+}
+
+/// The differences of a result from a mode's.
+pub(super) fn differences(result: &[f64], values: &[f64]) -> Differences {
+    let mut found = Differences { elements: 0, of: values.len(), absolute: None, relative: None };
+    let offer = |best: &mut Option<DifferenceAt>, value: f64, at: usize| {
+        if value.is_finite() && best.is_none_or(|best| value > best.value) {
+            *best = Some(DifferenceAt { value, at });
+        }
+    };
+    for (at, (x, y)) in result.iter().zip(values).enumerate() {
+        if x == y || x.is_nan() && y.is_nan() {
+            continue;
+        }
+        found.elements += 1;
+        let difference = (x - y).abs();
+        offer(&mut found.absolute, difference, at);
+        offer(&mut found.relative, difference / y.abs(), at);
+    }
+    found
+}
+
 /// Root mean square of the difference over that of `values`; elements that are not finite in both are left out.
 pub(super) fn relative_rms(result: &[f64], values: &[f64]) -> f64 {
     let finite = result.iter().zip(values).filter(|(x, y)| x.is_finite() && y.is_finite());

@@ -7,7 +7,7 @@ use crate::tensor::{DType, Tensor};
 
 use super::evidence::{Compared, Evidence, Pattern};
 use super::faults;
-use super::figures::{figures, relative_rms};
+use super::figures::{differences, figures, relative_rms};
 use super::matmul_criterion as criterion;
 use super::members::{Member, precision_place};
 use super::{Ground, JudgedResult, Nearest, Verdict};
@@ -75,6 +75,7 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
         mode: member.modes.first().cloned().unwrap_or_default(),
         relative_rms: relative_rms(&observed, values),
         orders: if distance == 0.0 { 0.0 } else { distance / spread },
+        differences: differences(&observed, values),
     });
     if let (Some(truth), Some(error)) = (truth, &judged.error) {
         // Of the named mode; of the nearest one where none is named.

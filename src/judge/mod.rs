@@ -13,6 +13,7 @@
 //! It is a module of this crate and no crate of its own because it stands on both worlds at once: modes come from the machine,
 //! errors and permitted results from the oracle. Neither helps the other here; both are compared with the recording.
 
+mod answer_text;
 mod argument_readings;
 mod arguments;
 mod evidence;
@@ -25,6 +26,7 @@ mod matmul_criterion;
 mod members;
 mod moved_lines;
 mod recording;
+mod sampled_block;
 mod stretches;
 
 use serde::Serialize;
@@ -38,9 +40,10 @@ use crate::tensor::Tensor;
 
 pub use arguments::{bind, parameter_names};
 pub use evidence::Pattern;
-pub use figures::ErrorFigures;
+pub use figures::{DifferenceAt, Differences, ErrorFigures};
 pub use integer_results::Token;
 pub use recording::{Recording, RecordingError};
+pub use sampled_block::LARGE;
 
 use members::{Member, Members};
 
@@ -79,6 +82,8 @@ pub struct Nearest {
     pub relative_rms: f64,
     /// The difference beside what orders of sums change in that precision: up to about 4 is an order of sums.
     pub orders: f64,
+    /// The elements that differ, and the largest differences.
+    pub differences: Differences,
 }
 
 /// Elements that lie outside of the enclosure of all permitted results, or that stand out among the others.
@@ -157,6 +162,9 @@ pub struct Settings {
     pub tokens: Option<String>,
     /// The recorded array of scores that the tokens must be the largest of.
     pub scores: Option<String>,
+    /// Products of a matmul from which on a block of its rows and columns is judged in every mode, and all of it compared with
+    /// the one mode that explains the block; [`LARGE`] where nothing is said.
+    pub block_from: Option<u128>,
 }
 
 /// Why nothing could be judged.
@@ -174,6 +182,14 @@ pub enum JudgeError {
     /// A setting names a result that does not fit.
     #[error("{0}")]
     Setting(String),
+    /// The compiled program is another one's.
+    #[error("the compiled program takes and gives {compiled}, and the program {program}")]
+    Compiled {
+        /// Types and dims of the arguments and results of the compiled program.
+        compiled: String,
+        /// The same of the program.
+        program: String,
+    },
 }
 
 /// The parts of a judgement that all results share.
@@ -242,6 +258,12 @@ pub fn judge(
             )));
         }
     }
+    if let Some(compiled) = &settings.compiled {
+        check_compiled(program, compiled)?;
+    }
+    if let Some(judged) = sampled_block::accept(program, arguments, recording, settings, &outputs)? {
+        return Ok(judged);
+    }
     let mut notes = Vec::new();
     let members = Members::new(program, arguments, settings, &mut notes)?;
     let (extended, scores) = marked::with_scores(program);
@@ -266,6 +288,19 @@ pub fn judge(
         results.push(judged);
     }
     Ok(Judged { results, notes })
+}
+
+/// Holds the compiled program to the arguments and results of the program.
+fn check_compiled(program: &Program, compiled: &Program) -> Result<(), JudgeError> {
+    let shapes = |program: &Program| -> Vec<String> {
+        let outputs = program.outputs().into_iter().map(|id| program.entry().instructions[id].shape.to_string());
+        program.entry().parameter_shapes().iter().map(|shape| shape.to_string()).chain(outputs).collect()
+    };
+    let (of_program, of_compiled) = (shapes(program), shapes(compiled));
+    match of_program == of_compiled {
+        true => Ok(()),
+        false => Err(JudgeError::Compiled { compiled: of_compiled.join(", "), program: of_program.join(", ") }),
+    }
 }
 
 /// Operations of a truth or an enclosure that are taken on at most: some minutes.

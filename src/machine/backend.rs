@@ -4,16 +4,19 @@
 //! take their keys from them, and bounds their promises: nobody else knows which compiler there is. A chip without a backend
 //! has kernels that leave everything to its units.
 
+use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::analysis::Regions;
 use crate::ir::{Computation, DotPlan, Fusion, Instruction, LibraryFunction, Op, Shape, ValueId};
 use crate::tensor::DType;
 
-use super::loop_sum_order::SumLoop;
+use super::code_note::CodeNote;
+use super::function_code::{CodedColumns, FoldedColumns};
 use super::mxu::Unit;
+use super::sum_code::SumCodes;
 use super::value::Value;
-use super::vector::SumOrder;
 
 /// A compiler with its libraries.
 pub trait Backend: Sync {
@@ -21,10 +24,11 @@ pub trait Backend: Sync {
     fn name(&self) -> &'static str;
 
     /// The kernel of each instruction of a computation. `uses` counts the users of each value, and one more for the root.
-    fn plan(&self, computation: &Computation, uses: &[usize], regions: &Regions) -> Vec<Kernel>;
+    /// `keeps_orders` says whether sums have the orders of the code; otherwise the mode has one of its own.
+    fn plan(&self, computation: &Computation, uses: &[usize], regions: &Regions, keeps_orders: bool) -> Vec<Kernel>;
 
-    /// The order of a sum in `fusion` where it is not the mode's; `last` says whether the last dim is a reduced one.
-    fn sum_order(&self, fusion: Option<Fusion>, dtype: DType, last: bool) -> Option<SumOrder>;
+    /// The properties of each instruction's code in words.
+    fn notes(&self, computation: &Computation, uses: &[usize], regions: &Regions) -> Vec<CodeNote>;
 
     /// The order of a dot of operands of these types; `None` where each result is one fused chain.
     fn dot(&self, instruction: &Instruction, dtypes: [Option<DType>; 2], plan: &DotPlan) -> Option<Box<dyn DotKernel>>;
@@ -53,8 +57,41 @@ pub trait DotKernel {
 pub enum Ties {
     /// In the order in which they were, as after a stable one (modelling choice for TPUs).
     InOrder,
-    /// As libstdc++'s `std::sort` leaves them.
-    Introsort,
+    /// As an algorithm leaves them that is not stable.
+    Unstable(Unstable),
+}
+
+/// A sorting algorithm that need not keep equal elements in order.
+pub trait UnstableSort: Sync {
+    /// The name of the algorithm. No two have one name.
+    fn name(&self) -> &'static str;
+
+    /// Sorts positions by `less`. It always ends, even if that is no order, and the result depends on nothing but the answers.
+    fn sort(&self, positions: &mut [u64], less: &mut dyn FnMut(u64, u64) -> bool);
+}
+
+/// An algorithm of a backend; its name is its identity.
+#[derive(Clone, Copy)]
+pub struct Unstable(pub &'static dyn UnstableSort);
+
+impl PartialEq for Unstable {
+    fn eq(&self, other: &Unstable) -> bool {
+        self.0.name() == other.0.name()
+    }
+}
+
+impl Eq for Unstable {}
+
+impl Hash for Unstable {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.name().hash(state);
+    }
+}
+
+impl fmt::Debug for Unstable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name())
+    }
 }
 
 /// The plan of one instruction: all that decides its bits beside its operands and the mode.
@@ -64,8 +101,8 @@ pub struct Kernel {
     pub rounded_operands: u64,
     /// The code.
     pub code: Code,
-    /// The order in which it adds up, if it is a sum.
-    pub sum_loop: SumLoop,
+    /// The orders in which it adds up, if it is a sum.
+    pub sums: SumCodes,
     /// Whether it is a division by a broadcast or a constant, outside of compiled fusions.
     pub by_one_number: bool,
 }
@@ -95,13 +132,14 @@ pub enum Code {
     Terms {
         /// The operand whose products join first.
         first: usize,
+        /// Whether they stay in flight. A mode with an order of its own for sums rounds a `first` that is one product, and adds
+        /// it at once.
+        joins: bool,
     },
-    /// A function that a compiler has computed in some columns.
-    Folded(FoldedFunction),
+    /// A function that is not the unit's, in some columns or in all.
+    Function(CodedColumns),
     /// A rounding that is left out.
     Unrounded,
-    /// A library's exponential.
-    LibraryExponential,
 }
 
 impl Code {
@@ -114,35 +152,6 @@ impl Code {
     pub fn is_several(&self) -> bool {
         matches!(self, Code::InFlight { several: true } | Code::Terms { .. })
     }
-}
-
-/// Columns in which the products of a value are rounded although they are added: a compiler computes them apart from
-/// their sum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FoldedColumns {
-    /// The columns of the value, along its innermost dim of more than one element.
-    pub width: usize,
-    /// The first folded column.
-    pub first: usize,
-    /// The column behind the last folded one.
-    pub end: usize,
-}
-
-impl FoldedColumns {
-    /// Whether the element at this position is in a folded column.
-    pub fn hold(self, at: usize) -> bool {
-        (self.first..self.end).contains(&(at % self.width.max(1)))
-    }
-}
-
-/// A function of f32 in columns that a compiler has computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FoldedFunction {
-    /// The folded columns.
-    pub columns: FoldedColumns,
-    /// Whether they hold the nearest value. In a loop that is unrolled before it is vectorized, the function is still a
-    /// call, and the compiler asks its C library. Afterwards it is a polynomial, each operation of which is rounded.
-    pub nearest: bool,
 }
 
 impl Kernel {

@@ -1,11 +1,11 @@
-//! XLA:CPU's orders of a reduction and of a running one by any region (FACTS 3.11): its rewriters take no account of what
+//! Orders of a reduction and of a running one by any region, as XLA rewrites them (FACTS 3.11): its rewriters take no account of what
 //! the region computes.
 
 use crate::ir::movement;
 
 use super::vector::{ScanOrder, TREE};
 
-/// A reduction in windows of 32, as XLA:CPU's TreeReductionRewriter lays them out: per level the elements of each window,
+/// A reduction in windows of 32, as XLA's TreeReductionRewriter lays them out: per level the elements of each window,
 /// as positions among the results of the level before; the last level has one window.
 pub(super) struct Tree(Vec<Vec<Vec<usize>>>);
 
@@ -101,7 +101,7 @@ impl<T: Copy, F: FnMut(T, T) -> T> Scan<T, F> {
         results
     }
 
-    /// Each result on its own, its elements in the row's order: what XLA:CPU's loop over a window computes. Reversed, no
+    /// Each result on its own, its elements in the row's order: as a loop over a window computes it. Reversed, no
     /// result is part of another.
     fn windows(&mut self, row: &[T]) -> Vec<T> {
         if !self.reversed {
@@ -110,7 +110,7 @@ impl<T: Copy, F: FnMut(T, T) -> T> Scan<T, F> {
         (0..row.len()).map(|from| row[from..].iter().fold(self.init, |state, v| (self.apply)(state, *v))).collect()
     }
 
-    /// As XLA:CPU's ReduceWindowRewriter: blocks from the row's beginning, filled up with the init; the results of whole
+    /// As XLA's ReduceWindowRewriter: blocks from the row's beginning, filled up with the init; the results of whole
     /// blocks, scanned the same way; and one application of the region to each result inside a block and the blocks before
     /// it, or the init where there are none.
     fn in_blocks(&mut self, row: &[T], block: usize) -> Vec<T> {

@@ -2,9 +2,11 @@
 
 use std::fmt;
 
-use crate::ir::{Binary, Op, Unary};
+use crate::analysis::Regions;
+use crate::ir::{Binary, Computation, Op, Unary};
 
 use super::backend::{Backend, Ties};
+use super::code_note::CodeNote;
 use super::mxu::Accumulation;
 use super::vector::{Divide, ErrorModel, Eup, ScanOrder, StepRounding, SumOrder, ZeroTie};
 
@@ -66,6 +68,15 @@ impl Chip {
     /// fusions to libraries (FACTS 10.3).
     pub fn plans_code(&self) -> bool {
         self.backend.is_some()
+    }
+
+    /// A note for each instruction of a computation, where a compiler plans code for this chip. `uses` counts the users of each
+    /// value, and one more for the root.
+    pub fn note_code(&self, computation: &Computation, uses: &[usize], regions: &Regions) -> Vec<CodeNote> {
+        match self.backend {
+            Some(backend) => backend.notes(computation, uses, regions),
+            None => vec![CodeNote::default(); computation.instructions.len()],
+        }
     }
 
     /// The order of equal elements after a sort that need not be stable (FACTS 4).

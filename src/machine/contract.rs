@@ -6,7 +6,8 @@ use crate::ir::Binary;
 use crate::num::flush_f32;
 use crate::tensor::DType;
 
-use super::backend::{FoldedColumns, Kernel};
+use super::backend::Kernel;
+use super::function_code::FoldedColumns;
 use super::mxu::sum_to_f32;
 use super::operand::Operand;
 use super::products::Products;

@@ -6,7 +6,6 @@ use crate::tensor::DType;
 use super::backend::{Code, Kernel};
 use super::evaluate::Machine;
 use super::operand::Operand;
-use super::summation::sums_as_compiled;
 use super::value::Value;
 use super::vector::{self, Side};
 use super::{contract, integer};
@@ -17,11 +16,11 @@ impl Machine<'_> {
         let flush = self.unit.flush;
         let is_product = |operand: &Operand| contract::is_product(operand.elements());
         let in_flight = operands.iter().any(is_product);
-        if let Code::Terms { first } = kernel.code
+        if let Code::Terms { first, joins } = kernel.code
             && operands.iter().all(is_product)
         {
             let operands: Vec<Value> = operands.into_iter().map(|operand| operand.into_whole(count)).collect();
-            return contract::terms(operands, first, (sums_as_compiled(self.mode), flush));
+            return contract::terms(operands, first, (joins, flush));
         }
         let left_first = match &kernel.code {
             Code::SumOfTwo { left_first } => Some(&left_first[..]),
@@ -49,7 +48,7 @@ impl Machine<'_> {
     }
 
     /// An elementwise operation of two operands. `by_reciprocal` divides floats up to f32 by multiplying with the divisor's
-    /// reciprocal: XLA:CPU takes bf16 through f32, where the reciprocal stays, but f16 as it is.
+    /// reciprocal: XLA takes bf16 through f32, where the reciprocal stays, but f16 as it is.
     fn binary(&self, binary: Binary, left: Value, right: Operand, by_reciprocal: bool) -> Value {
         let (dtype, mut values) = match left {
             Value::Float(dtype, values) => (dtype, values.into_vec()),

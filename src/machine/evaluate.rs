@@ -17,7 +17,7 @@ use super::operand::Operand;
 use super::prepared::{Frame, Prepared};
 use super::value::Value;
 use super::vector::{self, VectorUnit};
-use super::{arrange, contract, folded, integer, mxu, rank, reduce, room, tiles};
+use super::{arrange, contract, integer, mxu, rank, reduce, room, tiles};
 
 /// The results of `program` in `mode`, in order, for arguments that are given once: [`Prepared::bind`] and
 /// [`Prepared::evaluate`]. The program is taken as it is: the mode's excess policy is a rewrite that comes before
@@ -82,7 +82,7 @@ impl<'p> Machine<'p> {
 
     /// The frame of each computation.
     pub fn frames(&self) -> &'p [Frame] {
-        self.prepared.frames(self.mode.chip.backend)
+        self.prepared.frames(self.mode)
     }
 
     /// The results of the whole program.
@@ -198,16 +198,10 @@ impl<'p> Machine<'p> {
             Op::ReducePrecision { exponent_bits, mantissa_bits } => {
                 integer::reduce_precision(*exponent_bits, *mantissa_bits, one(operands))
             }
-            Op::Unary(Unary::Exponential) if kernel.code == Code::LibraryExponential => {
-                let Value::Float(dtype, values) = one(operands) else { unreachable!("f32 is held as floats") };
-                let mut values = values.into_vec();
-                vector::library_exponential(&mut values, self.unit.flush);
-                Value::float(dtype, values)
-            }
             Op::Unary(unary) => {
                 let own = |v| self.unary(*unary, instruction.accuracy(), v);
-                match kernel.code {
-                    Code::Folded(function) => folded::unary(*unary, one(operands), function, own),
+                match &kernel.code {
+                    Code::Function(coded) => coded.unary(*unary, one(operands), self.unit.flush, own),
                     _ => own(one(operands)),
                 }
             }
@@ -221,10 +215,10 @@ impl<'p> Machine<'p> {
             }
             Op::Clamp => self.clamp(&written_out(operands)),
             Op::Reduce { dims, to_apply } => {
-                reduce::reduce(self, instruction, dims, (*to_apply, kernel.sum_loop), operands, shapes)?
+                reduce::reduce(self, instruction, dims, (*to_apply, &kernel.sums), operands, shapes)?
             }
             Op::ReduceWindow { window, to_apply } => {
-                let of = (*to_apply, kernel.sum_loop);
+                let of = (*to_apply, &kernel.sums);
                 reduce::reduce_window(self, instruction, window, of, &written_out(operands), shapes[0])?
             }
             Op::Scatter { dims, to_apply } => reduce::scatter(self, dims, *to_apply, &written_out(operands), shapes)?,

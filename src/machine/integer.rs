@@ -50,7 +50,7 @@ pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
 }
 
 /// Whether a conversion rounds to f32 on its way and then once more: to bf16 from what f32 does not hold. Measured on
-/// XLA:CPU (jaxlib 0.10.2): of f64, `1 + 2^-8 + 2^-40` becomes 1 in bf16, while f16, f8e4m3fn and f8e5m2 are rounded
+/// jaxlib 0.10.2: of f64, `1 + 2^-8 + 2^-40` becomes 1 in bf16, while f16, f8e4m3fn and f8e5m2 are rounded
 /// once; of integers, only bf16 shows a difference. A modelling choice for TPUs.
 fn through_f32(from: DType, to: DType) -> bool {
     to == DType::BF16 && !(from.is_float() && from != DType::F64)

@@ -128,7 +128,7 @@ impl LocalErrors {
 fn with_f64<T>(wide: &Program, run: impl FnOnce(&Machine) -> Result<T, EvalError>) -> Result<T, EvalError> {
     let root = &wide.entry().instructions[wide.entry().root];
     static PLAIN: ChipRows = ChipRows { rows: &[&CPU], left_out: &[] };
-    let mode = Mode::named("cpu/f32/as-compiled", &PLAIN).ok();
+    let mode = Mode::read("cpu/f32/as-compiled", &PLAIN).ok();
     let mode = mode.ok_or_else(|| refuse(root, "there is no chip with plain arithmetic"))?;
     let prepared = Prepared::new(wide);
     run(&prepared.machine(&mode)?)

@@ -11,7 +11,7 @@ use crate::tensor::DType;
 use super::backend::{Backend, DotKernel};
 use super::chip::Chip;
 use super::mxu::{Passes, Unit};
-use super::refinement::{Choices, REFINEMENTS};
+use super::refinement::{Choices, REFINEMENTS, RefinementRow};
 use super::vector::{Implementation, StepRounding, VectorUnit};
 
 /// A matmul precision: what dots that ask for the default get.
@@ -166,7 +166,7 @@ impl Arithmetic {
     ///
     /// # Errors
     /// If the text is of another form, a name is unknown, or a refinement is given twice.
-    pub fn named(text: &str, chips: &ChipRows) -> Result<Arithmetic, ModeError> {
+    pub fn read(text: &str, chips: &ChipRows) -> Result<Arithmetic, ModeError> {
         let (base, refinements) = text.split_once('+').unwrap_or((text, ""));
         let parts: Vec<&str> = base.split('/').collect();
         let found = match parts[..] {
@@ -206,6 +206,15 @@ impl Arithmetic {
             }
         }
         Ok(Arithmetic { chip, precision, excess, choices })
+    }
+
+    /// This with each value of a refinement, in their order.
+    pub fn with_each(&self, row: &RefinementRow) -> Vec<Arithmetic> {
+        let refined = |(value, _): (&'static str, &'static str)| {
+            let mut choices = self.choices;
+            (row.set)(&mut choices, value).then(|| Arithmetic { choices, ..self.clone() })
+        };
+        (row.values)().into_iter().filter_map(refined).collect()
     }
 
     /// The steps of a sum in this type: f32, or as the mode says for a bf16 sum, and for an f16 sum alike; narrower
@@ -279,12 +288,67 @@ impl fmt::Display for Arithmetic {
     }
 }
 
-/// The same as [`Arithmetic::named`] over the machine's own chips and a stand-in for one that plans code.
+impl fmt::Debug for Arithmetic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Arithmetic({self})")
+    }
+}
+
+/// The same as [`Arithmetic::read`] over the machine's own chips and a stand-in for one that plans code.
 #[cfg(test)]
 impl std::str::FromStr for Arithmetic {
     type Err = ModeError;
 
     fn from_str(text: &str) -> Result<Arithmetic, ModeError> {
-        Arithmetic::named(text, &super::planning_chip::CHIPS)
+        Arithmetic::read(text, &super::planning_chip::CHIPS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mode, ModeFault, ModePart};
+
+    #[test]
+    fn modes_print_as_they_parse() {
+        for text in ["v5e/default/off", "v6e/highest/tpu+acc=pairwise", "cpu/f32/cpu", "v3/high/gpu+split=rne+dsr=off"]
+        {
+            assert_eq!(text.parse::<Mode>().map(|m| m.to_string()).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn defaults_and_order_of_refinements_are_canonical() {
+        let mode = "v5e/default/off+dsr=off+acc=block".parse::<Mode>().map(|m| m.to_string());
+        assert_eq!(mode.as_deref(), Ok("v5e/default/off+dsr=off"));
+    }
+
+    #[test]
+    fn unknown_parts_are_named_with_the_nearest_known_one() {
+        let why = |text: &str| text.parse::<Mode>().map_err(|e| e.to_string()).err().unwrap_or_default();
+        assert!(why("v5a/default/off").contains("did you mean `v5e`"));
+        assert!(why("v5e/hihg/off").contains("did you mean `high`"));
+        assert!(why("v5e/default/of").contains("did you mean `off`"));
+        assert!(why("v5e/default/off+ac=chain").contains("did you mean `acc`"));
+        assert!(why("v5e/default/off+acc=chains").contains("did you mean `chain`"));
+        assert!(why("v5e").contains("chip/precision/excess"));
+    }
+
+    #[test]
+    fn an_error_tells_which_part_is_at_fault() {
+        let fault = |text: &str| text.parse::<Mode>().unwrap_err().fault;
+        assert_eq!(fault("v5e/highest"), ModeFault::Form);
+        // Each name is one that another part knows.
+        let parts = [
+            ("high/high/off", ModePart::Chip),
+            ("v5e/v5e/off", ModePart::Precision),
+            ("v5e/high/acc", ModePart::Excess),
+            ("v5e/high/off+acc", ModePart::Refinements),
+            ("v5e/high/off+off=on", ModePart::Refinements),
+            ("v5e/high/off+dsr=on+dsr=on", ModePart::Refinements),
+            ("v5e/high/off+dsr=high", ModePart::Refinements),
+        ];
+        for (text, part) in parts {
+            assert_eq!(fault(text).part(), part, "{text}");
+        }
     }
 }

@@ -55,10 +55,7 @@ fn of_columns(row: &[f32], matrix: &[f32], n: usize, order: SumOrder, unit: &Vec
         Ok::<_, Infallible>(products(&row[rows], n, matrix, unit))
     };
     let Ok(sums) = vector::column_sums([k, n], at_once, (order, StepRounding::F32), unit, rows);
-    sums.unwrap_or_else(|| {
-        let turned: Vec<f32> = (0..n).flat_map(|column| matrix.iter().skip(column).step_by(n)).copied().collect();
-        of_rows(row, &turned, n, order, unit)
-    })
+    sums
 }
 
 fn of_rows(row: &[f32], matrix: &[f32], n: usize, order: SumOrder, unit: &VectorUnit) -> Vec<f32> {

@@ -1,11 +1,12 @@
 //! A chip with a backend for tests of the machine alone: the units as XLA:CPU sets them, and a compiler that plans nothing.
 
 use crate::analysis::Regions;
-use crate::ir::{Computation, DotPlan, Fusion, Instruction, LibraryFunction, Shape};
+use crate::ir::{Computation, DotPlan, Instruction, LibraryFunction, Shape};
 use crate::tensor::DType;
 
 use super::backend::{Backend, DotKernel, Kernel, Ties, default_plan};
 use super::chip::{CPU, Chip, TPU7X, V2, V3, V4, V5E, V5P, V6E};
+use super::code_note::CodeNote;
 use super::mode::ChipRows;
 use super::value::Value;
 use super::vector::{Divide, ErrorModel, ScanOrder, StepRounding, SumOrder};
@@ -17,12 +18,12 @@ impl Backend for Planner {
         "planner"
     }
 
-    fn plan(&self, computation: &Computation, uses: &[usize], _: &Regions) -> Vec<Kernel> {
+    fn plan(&self, computation: &Computation, uses: &[usize], _: &Regions, _: bool) -> Vec<Kernel> {
         default_plan(computation, uses)
     }
 
-    fn sum_order(&self, fusion: Option<Fusion>, _: DType, _: bool) -> Option<SumOrder> {
-        fusion.filter(|fusion| fusion.is_library()).map(|_| SumOrder::Ynn { lanes: 16 })
+    fn notes(&self, computation: &Computation, _: &[usize], _: &Regions) -> Vec<CodeNote> {
+        computation.instructions.iter().map(|_| CodeNote::default()).collect()
     }
 
     fn dot(&self, _: &Instruction, _: [Option<DType>; 2], _: &DotPlan) -> Option<Box<dyn DotKernel>> {
@@ -43,7 +44,7 @@ static PLANNING: Chip = Chip {
     doc: "",
     flush: true,
     divide: Divide::BroadcastByReciprocal,
-    functions: ErrorModel::XlaCpu,
+    functions: ErrorModel::CorrectlyRounded,
     narrow: StepRounding::Bf16,
     sum: SumOrder::Tree32,
     backend: Some(&Planner),

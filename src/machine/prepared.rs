@@ -21,8 +21,10 @@ use super::value::Value;
 pub struct Prepared<'p> {
     pub(super) program: &'p Program,
     pub(super) regions: Regions,
-    /// One a computation, for the chip with a backend and for those without, worked out when it is first asked for.
+    /// One a computation, worked out when it is first asked for: for the chip with a backend, where sums have the orders of its
+    /// code or the mode's own, and for chips without.
     planned: OnceLock<Vec<Frame>>,
+    reordered: OnceLock<Vec<Frame>>,
     unplanned: OnceLock<Vec<Frame>>,
     /// Whether the program fits in memory, worked out when it is first run.
     room: OnceLock<Result<(), TooLarge>>,
@@ -45,11 +47,11 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// The frame of a machine with this backend.
-    fn new(computation: &Computation, backend: Option<&dyn Backend>, regions: &Regions) -> Frame {
+    /// The frame of a machine with this backend, whose orders of sums it keeps or not.
+    fn new(computation: &Computation, backend: Option<(&dyn Backend, bool)>, regions: &Regions) -> Frame {
         let uses = uses(computation);
         let mut kernels = match backend {
-            Some(backend) => backend.plan(computation, &uses, regions),
+            Some((backend, keeps_orders)) => backend.plan(computation, &uses, regions, keeps_orders),
             None => default_plan(computation, &uses),
         };
         for (kernel, instruction) in kernels.iter_mut().zip(&computation.instructions) {
@@ -111,6 +113,7 @@ impl<'p> Prepared<'p> {
         Prepared {
             program,
             planned: OnceLock::new(),
+            reordered: OnceLock::new(),
             unplanned: OnceLock::new(),
             room: OnceLock::new(),
             regions,
@@ -215,9 +218,16 @@ impl<'p> Prepared<'p> {
         Ok(Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit() })
     }
 
-    /// The frame of each computation, for a chip with this backend or with none.
-    pub(super) fn frames(&self, backend: Option<&dyn Backend>) -> &[Frame] {
-        let frames = if backend.is_some() { &self.planned } else { &self.unplanned };
+    /// The frame of each computation in a mode. Here alone a mode with an order of its own for sums takes the place of the
+    /// backend's orders.
+    pub(super) fn frames(&self, mode: &Mode) -> &[Frame] {
+        let keeps_orders = mode.choices.reduce == mode.chip.sum;
+        let backend = mode.chip.backend.map(|backend| (backend, keeps_orders));
+        let frames = match backend {
+            Some((_, true)) => &self.planned,
+            Some((_, false)) => &self.reordered,
+            None => &self.unplanned,
+        };
         let frame = |computation| Frame::new(computation, backend, &self.regions);
         frames.get_or_init(|| self.program.computations.iter().map(frame).collect())
     }
@@ -234,8 +244,28 @@ impl<'p> Prepared<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Builder, Unary};
+    use crate::ir::{Binary, Builder, Fusion, Unary};
+    use crate::machine::evaluate;
     use crate::tensor::{DType, Data};
+
+    /// A refinement of the order of sums holds in compiled fusions, too: in one chain nothing can be added to a large number.
+    #[test]
+    fn a_mode_with_an_order_of_its_own_has_no_loops_of_code() {
+        let mut builder = Builder::new("summed");
+        let x = builder.parameter("x", DType::F32, &[4096]).unwrap();
+        let square = builder.binary(Binary::Multiply, x, x).unwrap();
+        let sum = builder.reduce(Binary::Add, square, 0.0, &[0]).unwrap();
+        let mut program = builder.finish(&[("sum", sum)]).unwrap();
+        let entry = program.entry;
+        let made = program.computations[entry].instructions.iter_mut().filter(|i| !matches!(i.op, Op::Parameter(_)));
+        made.for_each(|instruction| instruction.fusion = Some(Fusion::Compiled(0)));
+        let mut values = vec![1.0; 4096];
+        values[0] = 2f32.powi(12);
+        let arguments = [Tensor::new(&[4096], Data::F32(values))];
+        let of = |mode: &str| evaluate(&program, &mode.parse().unwrap(), &arguments).unwrap()[0].data().to_f32s()[0];
+        assert_eq!(of("xla-cpu/default/as-compiled+reduce=chain"), 2f32.powi(24));
+        assert!(of("xla-cpu/default/as-compiled") > 2f32.powi(24) + 2000.0);
+    }
 
     /// Only machines with a backend have code.
     #[test]

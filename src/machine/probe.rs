@@ -1,4 +1,4 @@
-//! Arguments that probes gave to XLA and to glibc, and hashes of what came back: what tests of bits share.
+//! Arguments that probes gave to compilers and C libraries, and hashes of their results: the tests of bits share them.
 
 /// The next state of a linear congruence, and 24 bits of it as a number in [-1/2, 1/2).
 fn step(state: &mut u64) -> f32 {

@@ -1,16 +1,16 @@
 //! Promises of dots and sums, wherever a mode computes them.
 
-use crate::ir::{ComputationId, Fusion, ValueId};
+use crate::ir::{ComputationId, ValueId};
 use crate::num::{F32, F64};
 use crate::tensor::DType;
 
 use super::dot_unit::{DotSite, DotUnit};
-use super::loop_sum_order::SumLoop;
 use super::mode::Mode;
 use super::mxu::{DotPromise, Intake, Passes};
 use super::prepared::Prepared;
-use super::sum::{SumPromise, SumSite};
-use super::summation::{Summation, Terms};
+use super::sum::SumPromise;
+use super::sum_code::Terms;
+use super::summation::Summation;
 
 impl Mode {
     /// The promise of a dot on the unit that computes it. `bf16_valued` says that operands hold nothing but numbers of bf16.
@@ -45,29 +45,24 @@ impl Mode {
 }
 
 impl Prepared<'_> {
-    /// The promise in `mode` of a sum of floats that stands in a computation and is taken at `site`; `None` where nothing is
-    /// promised of its order.
+    /// The promise in `mode` of a sum of floats in a computation, from an init that is a zero or not, as the kernel that runs it
+    /// gives it; `None` where nothing is promised of its order.
     pub fn sum_promise(
         &self,
         mode: &Mode,
         (computation, id): (ComputationId, ValueId),
-        site: &SumSite,
+        from_zero: bool,
     ) -> Option<SumPromise> {
-        let instruction = &self.program.computations[computation].instructions[id];
-        // Outside of fusions a compiler sees no loop around the sum, and rounds every product.
-        let fused = instruction.fusion.filter(|f| f.is_compiled() || f.is_library() || *f == Fusion::Joined);
-        if fused.is_none() || !mode.chip.plans_code() && fused != Some(Fusion::Joined) {
-            return Summation::new(mode, SumLoop::Chain, site, Terms::Numbers).promise();
-        }
-        let machine = self.machine(mode).ok()?;
-        let kernels = &machine.frames()[computation].kernels;
-        let term = &kernels[instruction.operands[0]].code;
-        let terms = match term {
-            _ if kernels[id].rounds(0) || site.dtype() != DType::F32 || !term.is_in_flight() => Terms::Numbers,
+        let instructions = &self.program.computations[computation].instructions;
+        let (kernels, instruction) = (&self.frames(mode)[computation].kernels, &instructions[id]);
+        let array = *instruction.operands.first()?;
+        let terms = match &kernels[array].code {
+            term if kernels[id].rounds(0) || !term.is_in_flight() => Terms::Numbers,
             term if term.is_several() => Terms::Several,
             _ => Terms::Products,
         };
-        Summation::new(mode, kernels[id].sum_loop, site, terms).promise()
+        let of = (instruction, &instructions[array].shape);
+        Summation::of_instruction(mode, &kernels[id].sums, of, terms, from_zero)?.promise()
     }
 }
 
@@ -177,7 +172,7 @@ mod tests {
             assert_eq!((promise.split, promise.products, promise.unit_roundoff), (split, products, roundoff), "{mode}");
             assert_eq!(promise.lost, products as f64 * 2f64.powi(-149), "{mode}");
         }
-        // XLA:CPU flushes what a matrix unit keeps.
+        // A processor without a matrix unit may flush what that keeps.
         assert_eq!(promise("xla-cpu/f32/off", [16, 64, 16]).lost, 64.0 * 2f64.powi(-126));
     }
 

@@ -168,7 +168,7 @@ pub(super) fn approx_top_k(
     let (mut best, mut at) = (Vec::new(), Vec::new());
     for (values, ids) in binned {
         let (values, ids) = if !machine.mode.chip.partial_reduce && !greatest {
-            // XLA:CPU compiles it to a custom call `TopK`, which orders bits as lax.top_k does: a NaN comes first.
+            // There it is compiled to a custom call `TopK`, which orders bits as lax.top_k does: a NaN comes first.
             select::top_k(&values, size, true).into_iter().map(|i| (values[i], ids[i])).unzip()
         } else if attributes.aggregate_to_topk {
             select::aggregate(&values, &ids, attributes.k, size, flush)

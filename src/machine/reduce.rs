@@ -8,12 +8,12 @@ use crate::tensor::DType;
 use super::blocks::{Scan, Tree};
 use super::eval_error::{EvalError, refuse};
 use super::evaluate::Machine;
-use super::loop_sum_order::SumLoop;
 use super::number::Scalar;
 use super::operand::Operand;
 use super::scalar::Region;
-use super::sum::{SumSite, memory_order};
-use super::summation::{Summation, Terms};
+use super::sum::memory_order;
+use super::sum_code::{SumCodes, Terms};
+use super::summation::Summation;
 use super::value::Value;
 use super::vector::{self, StepRounding, SumOrder};
 use super::{arrange, integer, select};
@@ -25,7 +25,7 @@ pub(super) fn reduce(
     machine: &Machine,
     instruction: &Instruction,
     reduced: &[usize],
-    (to_apply, sum_loop): (usize, SumLoop),
+    (to_apply, sums): (usize, &SumCodes),
     operands: Vec<Operand>,
     shapes: &[&Shape],
 ) -> Result<Value> {
@@ -58,8 +58,8 @@ pub(super) fn reduce(
     let inits: Vec<Value> = whole.collect();
     let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
     let summation = |dtype: DType, terms: Terms| {
-        let site = SumSite::over(dims, reduced, dtype, inits[0].f32s()[0] == 0.0, instruction.fusion);
-        Summation::new(machine.mode, sum_loop, &site, terms)
+        let from_zero = inits[0].f32s()[0] == 0.0;
+        Summation::over(machine.mode, sums, (dims, reduced), (dtype, terms), from_zero)
     };
     Ok(match (known, &rows[..]) {
         (Some(Reducer::Binary(Binary::Add)), [Value::Float(dtype, values)]) => {
@@ -138,7 +138,7 @@ pub(super) fn reduce(
     })
 }
 
-/// Updates in their own order, one after the other, as XLA:CPU's loop over them has it.
+/// Updates in their own order, one after the other (FACTS 3.11).
 pub(super) fn scatter(
     machine: &Machine,
     dims: &ScatterDims,
@@ -181,16 +181,15 @@ pub(super) fn reduce_window(
     machine: &Machine,
     instruction: &Instruction,
     window: &Window,
-    (to_apply, sum_loop): (usize, SumLoop),
+    (to_apply, sums): (usize, &SumCodes),
     operands: &[Value],
     shape: &Shape,
 ) -> Result<Value> {
     let dims = shape.dims();
     let Some(Cumulative { dim, reversed }) = cumulative(window, dims) else {
         let adds = machine.prepared.regions.reducer(to_apply) == Some(Reducer::Binary(Binary::Add));
-        let of_windows = |from_zero| {
-            Summation::of_windows(machine.mode, sum_loop, (instruction, window), from_zero).filter(|_| adds)
-        };
+        let of_windows =
+            |from_zero| Summation::of_windows(machine.mode, sums, (instruction, window), from_zero).filter(|_| adds);
         if let [Value::Float(DType::F32, values), init] = operands
             && let Some(summation) = of_windows(init.f32s()[0] == 0.0)
         {

@@ -1,7 +1,6 @@
 //! Choices of a mode, and refinements: named departures from a chip's own choices, written `+key=value` behind a mode.
 
-use super::chip::Chip;
-use super::mode::Arithmetic;
+use super::chip::{CHIPS, Chip};
 use super::mxu::{Accumulation, Split};
 use super::select::{Binning, Fault};
 use super::vector::{ErrorModel, Estimate, ScanOrder, StepRounding, SumOrder};
@@ -19,7 +18,7 @@ pub struct Choices {
     pub dsr: VectorDots,
     /// The errors of functions.
     pub exp: ErrorModel,
-    /// The processor whose estimate XLA:CPU's rsqrt refines.
+    /// The processor whose estimate a library's rsqrt refines.
     pub rsqrt: Estimate,
     /// The order of a sum on the vector unit.
     pub reduce: SumOrder,
@@ -84,6 +83,12 @@ macro_rules! row {
     };
 }
 
+/// The error models: those of any unit, and the libraries that chips have.
+fn error_models() -> impl Iterator<Item = ErrorModel> {
+    let of_chips = CHIPS.iter().map(|chip| chip.functions).filter(|model| model.library().is_some());
+    ErrorModel::ALL.iter().copied().chain(of_chips)
+}
+
 /// All refinements, in the order in which a mode shows them.
 pub static REFINEMENTS: &[RefinementRow] = &[
     row!(acc, Accumulation, "How a pass of the matrix unit sums its products (modelling choice, FACTS 2.4)."),
@@ -93,12 +98,20 @@ pub static REFINEMENTS: &[RefinementRow] = &[
         VectorDots,
         "Dots of a program as written that the vector unit takes, as multiply and reduce in f32 (FACTS 2.3)."
     ),
-    row!(
-        exp,
-        ErrorModel,
-        "Error of functions, powers and division: none, within the bounds that the TPU compiler states (FACTS 3.3), or XLA:CPU's own."
-    ),
-    row!(rsqrt, Estimate, "Whose estimate XLA:CPU's rsqrt refines: last bits differ between processors (FACTS 3.5)."),
+    RefinementRow {
+        key: "exp",
+        doc: "Error of functions, powers and division: none, within the bounds that the TPU compiler states (FACTS 3.3), or a library's own.",
+        values: || error_models().map(|model| (model.name(), model.doc())).collect(),
+        set: |choices, name| match error_models().find(|model| model.name() == name) {
+            Some(model) => {
+                choices.exp = model;
+                true
+            }
+            None => false,
+        },
+        get: |choices| choices.exp.name(),
+    },
+    row!(rsqrt, Estimate, "Whose estimate a library's rsqrt refines: last bits differ between processors (FACTS 3.5)."),
     row!(reduce, SumOrder, "Order of a sum on the vector unit (FACTS 3.2, 3.11)."),
     row!(scan, ScanOrder, "Order of a running sum (FACTS 3.11)."),
     row!(narrow, StepRounding, "How a bf16 sum accumulates; not public on TPUs (FACTS 9)."),
@@ -111,15 +124,6 @@ impl RefinementRow {
     pub fn value_in(&self, choices: &Choices, chip: &Chip) -> Option<(&'static str, &'static str)> {
         let name = self.departure(choices, chip)?;
         (self.values)().into_iter().find(|(value, _)| *value == name)
-    }
-
-    /// The arithmetic with each value of this refinement, in their order.
-    pub fn each(&self, arithmetic: &Arithmetic) -> Vec<Arithmetic> {
-        let refined = |(value, _): (&'static str, &'static str)| {
-            let mut choices = arithmetic.choices;
-            (self.set)(&mut choices, value).then(|| Arithmetic { choices, ..arithmetic.clone() })
-        };
-        (self.values)().into_iter().filter_map(refined).collect()
     }
 
     /// The name of the value in force, where it is not the chip's own.

@@ -6,6 +6,8 @@
 
 use crate::scaled::BlockDot;
 
+use super::mxu::exact::ExactSum;
+
 /// Steps from dots of blocks to the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScaledOrder {
@@ -36,6 +38,24 @@ fn units(dot: &BlockDot, i: usize, j: usize, block: usize) -> i128 {
 /// The dot of one block, rounded to f32 once: integers convert to the nearest f32, and the power of two is exact.
 fn rounded(dot: &BlockDot, i: usize, j: usize, block: usize) -> f32 {
     units(dot, i, j, block) as f32 * 2f32.powi(-32)
+}
+
+/// The scaled products of the blocks of one tile, added exactly and rounded to f32 once.
+fn rounded_tile(dot: &BlockDot, i: usize, j: usize, tile: &[usize]) -> f32 {
+    const LOW: i128 = (1 << 48) - 1;
+    let mut sum = ExactSum::default();
+    for block in tile {
+        let (scale_a, scale_b) = dot.scales(i, j, *block);
+        // 48 bits: an f64 holds the product of two f32.
+        let scale = scale_a * scale_b;
+        let units = units(dot, i, j, *block);
+        for part in [(units & LOW) as f64 * 2f64.powi(-32), (units >> 48) as f64 * 2f64.powi(16)] {
+            let product = part * scale;
+            sum.add(product);
+            sum.add(part.mul_add(scale, -product));
+        }
+    }
+    sum.to_f32()
 }
 
 /// The result [m, n], row-major.
@@ -69,15 +89,7 @@ fn element(dot: &BlockDot, order: ScaledOrder, i: usize, j: usize) -> f32 {
         }),
         ScaledOrder::InUnit(tile) => {
             let all: Vec<usize> = (0..dot.blocks()).collect();
-            // An f64 holds a tile of equal scales exactly; of others it errs by less than the f32 that follows.
-            let sum = |tile: &[usize]| -> f64 {
-                let term = |block: &usize| {
-                    let (scale_a, scale_b) = dot.scales(i, j, *block);
-                    units(dot, i, j, *block) as f64 * 2f64.powi(-32) * (scale_a * scale_b)
-                };
-                tile.iter().map(term).sum()
-            };
-            all.chunks(per_tile(tile)).fold(0f32, |total, tile| total + sum(tile) as f32)
+            all.chunks(per_tile(tile)).fold(0f32, |total, tile| total + rounded_tile(dot, i, j, tile))
         }
         ScaledOrder::Dequantized => {
             let products = (0..dot.blocks()).flat_map(|block| {

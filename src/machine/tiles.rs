@@ -14,8 +14,9 @@ use super::evaluate::Machine;
 use super::integer::conversion_steps;
 use super::operand::Operand;
 use super::prepared::Frame;
-use super::sum::{RowSum, SumSite, memory_order};
-use super::summation::{Summation, Terms, Way};
+use super::sum::{RowSum, memory_order};
+use super::sum_code::Terms;
+use super::summation::{Summation, Way};
 use super::value::Value;
 use super::vector::{self, Weighted};
 use super::weighted::{self, Product};
@@ -35,7 +36,7 @@ struct Layout {
 
 /// Reduction of elements to a result.
 enum Reduction {
-    Sum(RowSum),
+    Sum(Summation),
     Largest(bool),
 }
 
@@ -72,12 +73,8 @@ pub fn reduce(
     let init = init.elements().f32s()[0];
     let how = match machine.prepared.regions.reducer(*to_apply) {
         Some(Reducer::Binary(Binary::Add)) => {
-            let site = SumSite::over(dims, &reduced, dtype, init == 0.0, reduction.fusion);
-            let sum_loop = frame.kernels[id].sum_loop;
-            match Summation::new(machine.mode, sum_loop, &site, Terms::Numbers).into_way() {
-                Way::Unit(sum) => Reduction::Sum(sum),
-                _ => return Ok(None),
-            }
+            let (codes, of) = (&frame.kernels[id].sums, (dims, &reduced[..]));
+            Reduction::Sum(Summation::over(machine.mode, codes, of, (dtype, Terms::Numbers), init == 0.0))
         }
         Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))) if layout.inner == 1 => {
             Reduction::Largest(binary == Binary::Maximum)
@@ -85,14 +82,21 @@ pub fn reduce(
         _ => return Ok(None),
     };
     let site = Site { machine, instructions, frame, producers, array, values, layout };
-    if let Reduction::Sum(sum) = &how
-        && let Some(results) = site.weighted(sum, init)
-    {
+    let of_unit = match &how {
+        Reduction::Sum(sum) => match sum.way() {
+            Way::Unit(sum) => Some(sum),
+            _ => None,
+        },
+        Reduction::Largest(_) => None,
+    };
+    if let Some(results) = of_unit.and_then(|sum| site.weighted(sum, init)) {
         return Ok(Some(Value::float(dtype, results)));
     }
-    let results = match how {
-        Reduction::Sum(sum) if layout.inner > 1 => site.columns(&sum, init)?,
-        how => Some(site.rows(&how, init)?),
+    let results = match (of_unit, &how) {
+        (Some(sum), _) if layout.inner > 1 => site.columns(sum, init)?,
+        // A code's order is known along rows only.
+        _ if layout.inner > 1 => None,
+        (_, how) => Some(site.rows(how, init)?),
     };
     Ok(results.map(|results| Value::float(dtype, results)))
 }
@@ -204,7 +208,7 @@ impl Site<'_> {
             let elements = self.elements(rows.start * reduced..rows.end * reduced)?;
             let extreme = |row, largest| vector::extreme(row, init, largest, &self.machine.unit);
             Ok(match how {
-                Reduction::Sum(sum) => sum.of_rows(&elements, rows.len(), init),
+                Reduction::Sum(sum) => sum.of_numbers(&elements, rows.len(), init),
                 Reduction::Largest(largest) => elements.chunks(reduced).map(|row| extreme(row, *largest)).collect(),
             })
         };

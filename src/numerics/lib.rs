@@ -18,7 +18,6 @@ pub mod subject;
 
 pub use ulpgate_ir::{activity, analysis, budget, deadline, file, ir, name, num, rewrite, scaled, tensor};
 pub use ulpgate_oracle as oracle;
-pub use ulpgate_xla_cpu as xla_cpu;
 
 /// The emulated machine, with the modes that name one.
 pub mod machine {
@@ -31,6 +30,6 @@ pub const SOURCES: [&str; 5] = [
     ulpgate_ir::SOURCES,
     ulpgate_oracle::SOURCES,
     ulpgate_machine::SOURCES,
-    ulpgate_xla_cpu::SOURCES,
+    mode::BACKEND_SOURCES,
     env!("ULPGATE_SOURCES"),
 ];

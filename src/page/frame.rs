@@ -147,12 +147,12 @@ fn suite_tables(suites: &[SuiteRecord], lines: &[SuiteLine]) -> Markup {
     };
     html! {
         section #suites aria-labelledby="suites-title" {
-            h2 #suites-title { "The " (lines.len()) " suites, by question" }
+            h2 #suites-title { "Suites by question: " (lines.len()) }
             @for (place, title) in QUESTIONS.iter().map(|(title, _)| *title).chain(["Measured"]).enumerate() {
                 @let lines = of(place);
                 @if !lines.is_empty() {
                     details.paper {
-                        summary { span.name { (title) } " " (lines.len()) " suites" (alarm_count(&lines)) }
+                        summary { span.name { (title) } ": " (lines.len()) (alarm_count(&lines)) }
                         (suite_table(title, &lines))
                     }
                 }

@@ -5,10 +5,11 @@ use crate::record::{FitRecord, SeriesRecord, SuiteRecord, Verdict};
 use super::pool::{Pool, pools};
 
 /// The finding of each check that counts rows. `{}` stands for the share of rows.
-const SHARES: [(&str, &str); 8] = [
+const SHARES: [(&str, &str); 9] = [
     ("agreement", "gives other results than its counterpart in {} of rows"),
     ("divergence", "leaves the exact text in {} of texts"),
     ("dropped_token", "loses the best token in {} of rows"),
+    ("margin", "ties several tokens at the top in {} of rows"),
     ("nucleus", "keeps another set of tokens than the exact one in {} of rows"),
     ("overflow", "overflows, or loses rows to zero, in {} of rows"),
     ("permitted", "may change its outcome, by what the flags permit, in {} of rows"),

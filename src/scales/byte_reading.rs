@@ -6,7 +6,7 @@ use crate::tensor::{DType, Data, Tensor};
 
 use super::given::{Given, ScalesError};
 
-/// Order of two codes in a byte.
+/// Order of codes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// One code a byte, or elements of a type of their own.
@@ -15,6 +15,10 @@ pub enum Packing {
     LowFirst,
     /// The even index in the high half.
     HighFirst,
+    /// Four codes of six bits in three bytes, each code above the ones before it.
+    SixLowFirst,
+    /// Four codes of six bits in three bytes, each code below the ones before it.
+    SixHighFirst,
 }
 
 impl Packing {
@@ -24,6 +28,8 @@ impl Packing {
             Packing::None => "one code an element",
             Packing::LowFirst => "low nibble first",
             Packing::HighFirst => "high nibble first",
+            Packing::SixLowFirst => "four codes in three bytes, low bits first",
+            Packing::SixHighFirst => "four codes in three bytes, high bits first",
         }
     }
 }
@@ -118,6 +124,21 @@ fn unpacked(bytes: &[u8], row: usize, kept: usize, packing: Packing) -> Vec<u8> 
     bytes.chunks(row.max(1)).flat_map(|row| row.iter().flat_map(both).take(kept).collect::<Vec<_>>()).collect()
 }
 
+/// Codes of six bits, `kept` in a row of so many bytes, one code each: a row is one stream of bits.
+fn six_bits(bytes: &[u8], row: usize, kept: usize, packing: Packing) -> Vec<u8> {
+    let code = |row: &[u8], at: usize| {
+        let (byte, shift) = (at * 6 / 8, at * 6 % 8);
+        let [first, second] = [0, 1].map(|next| row.get(byte + next).copied().map_or(0, u16::from));
+        let six = if packing == Packing::SixLowFirst {
+            (first | second << 8) >> shift
+        } else {
+            (first << 8 | second) >> (10 - shift)
+        };
+        (six & 63) as u8
+    };
+    bytes.chunks(row.max(1)).flat_map(|row| (0..kept).map(|at| code(row, at)).collect::<Vec<_>>()).collect()
+}
+
 /// Readings of the elements, the likeliest first.
 #[expect(clippy::too_many_lines, reason = "one reading after another, the likeliest first")]
 pub fn elements(given: &Given) -> Result<Vec<Elements>, ScalesError> {
@@ -164,6 +185,16 @@ pub fn elements(given: &Given) -> Result<Vec<Elements>, ScalesError> {
                     }
                     let mask = 0xffu8 >> (8 - element.bits());
                     add(*element, Packing::None, &dims, bytes.iter().map(|byte| byte & mask).collect());
+                }
+            }
+            if let (Some(input), Some((row, before)), false) = (input, dims.split_last(), is_whole)
+                && let Some((kept, input_before)) = input.split_last()
+                && (before, *row) == (input_before, (kept * 6).div_ceil(8))
+            {
+                for element in [&E2M3, &E3M2] {
+                    for packing in [Packing::SixLowFirst, Packing::SixHighFirst] {
+                        add(element, packing, input, six_bits(&bytes, *row, *kept, packing));
+                    }
                 }
             }
             for axis in (0..dims.len()).rev() {

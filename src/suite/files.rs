@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::file::{self, read_whole, safetensors};
-use crate::hlo::{Import, LowerError, ParseError, ast::Position, lower, parse};
+use crate::hlo::{Import, LowerError, ParseError, ast::Position, exchanged_form, lower, parse};
 use crate::input::{Argument, Binding, InputError, Inputs, Unfit, Weights};
 use crate::ir::{Op, Program, Shape, ValueId};
 use crate::machine::Mode;
@@ -24,6 +24,8 @@ pub(super) enum FileError {
     NoText { path: PathBuf, source: std::string::FromUtf8Error },
     #[error("{path}:{}:{}: {}", source.line, source.column, source.message, path = path.display())]
     NoHlo { path: PathBuf, source: ParseError },
+    #[error("{}: {why}", path.display())]
+    Exchanged { path: PathBuf, why: String },
     #[error("{}: {}: {}", Place { path, at: Some(source.at) }, source.name, source.why)]
     NoProgram { path: PathBuf, source: LowerError },
     #[error("{}: {source}", Place { path, at: *at })]
@@ -227,6 +229,9 @@ impl ReadSuite {
     fn of(path: &Path) -> Result<ReadSuite> {
         let here = || path.to_path_buf();
         let bytes = read_whole(path).map_err(|source| FileError::Unread { path: here(), source })?;
+        if let Some(why) = exchanged_form(path, &bytes) {
+            return Err(FileError::Exchanged { path: here(), why });
+        }
         let text = String::from_utf8(bytes).map_err(|source| FileError::NoText { path: here(), source })?;
         let module = parse(&text).map_err(|source| FileError::NoHlo { path: here(), source })?;
         let import = lower(&module).map_err(|source| FileError::NoProgram { path: here(), source })?;

@@ -1,16 +1,20 @@
 //! XLA:CPU as a backend of the machine.
 
 use crate::analysis::{Reducer, Regions};
-use crate::ir::{Binary, Computation, DotPlan, Fusion, Instruction, LibraryFunction, Op, Shape, Unary};
-use crate::machine::vector::SumOrder;
-use crate::machine::{Backend, Code, DotKernel, Kernel, Ties, Value};
+use crate::ir::{Binary, Computation, DotPlan, Fusion, Instruction, LibraryFunction, Op, Shape, Unary, WindowDim};
+use crate::machine::{
+    Backend, Code, CodeNote, CodedColumns, CodedOrder, DotKernel, Kernel, SumCodes, Ties, Unstable, Value,
+};
 use crate::tensor::DType;
 
+use super::coded_sum::CodedSum;
 use super::codegen::{
-    Contractions, Inner, find_contractions, find_folded_columns, find_folded_functions, find_inner_products,
-    find_kept_wide, find_sum_loops, with_code,
+    Contractions, FoldedFunction, Inner, find_contractions, find_folded_columns, find_folded_functions,
+    find_inner_products, find_kept_wide, find_sum_loops, with_code,
 };
-use super::library::{self, DotSum};
+use super::function::CodedFunction;
+use super::library::{self, DotSum, Introsort, LibrarySum};
+use super::sum_loop_order::SumLoop;
 
 /// The code generator and the libraries of jaxlib 0.10.2.
 pub struct XlaCpu;
@@ -20,9 +24,10 @@ impl Backend for XlaCpu {
         "xla-cpu"
     }
 
-    fn plan(&self, computation: &Computation, uses: &[usize], regions: &Regions) -> Vec<Kernel> {
+    fn plan(&self, computation: &Computation, uses: &[usize], regions: &Regions, keeps_orders: bool) -> Vec<Kernel> {
         let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
         // Arrays without elements have no code.
+        let written = computation;
         let coded = with_code(computation);
         let computation = &*coded;
         let contractions = find_contractions(computation, uses, sums);
@@ -36,7 +41,7 @@ impl Backend for XlaCpu {
             (Op::Binary(_), _) if products[id] || inner[id] == Some(Inner::Product) => {
                 Code::Product { rounded: folded[id] }
             }
-            (_, Some(Inner::Sum(first))) => Code::Terms { first },
+            (_, Some(Inner::Sum(first))) => Code::Terms { first, joins: keeps_orders },
             (_, Some(_)) => Code::InFlight { several: true },
             (_, None) if products[id] => Code::InFlight { several: false },
             (Op::Binary(_), None) => match left_first.get(&id) {
@@ -44,23 +49,51 @@ impl Backend for XlaCpu {
                 None => Code::Unit,
             },
             (Op::Convert, None) if kept_wide[id] => Code::Unrounded,
-            (Op::Unary(Unary::Exponential), None) if is_in_library(instruction) => Code::LibraryExponential,
-            (Op::Unary(_), None) => functions[id].map_or(Code::Unit, Code::Folded),
+            (Op::Unary(Unary::Exponential), None) if is_in_library(instruction) => {
+                let function = CodedFunction::LibraryExponential.coded();
+                Code::Function(CodedColumns { function, columns: None })
+            }
+            (Op::Unary(_), None) => functions[id].map_or(Code::Unit, |FoldedFunction { columns, nearest }| {
+                let function = CodedFunction::Folded { nearest }.coded();
+                Code::Function(CodedColumns { function, columns: Some(columns) })
+            }),
             _ => Code::Unit,
         };
         let kernel = |(id, instruction): (usize, &Instruction)| Kernel {
             rounded_operands: rounded.get(&id).copied().unwrap_or_default(),
             code: code(id, instruction),
-            sum_loop: sum_loops[id],
+            sums: sum_codes(written, id, sum_loops[id], keeps_orders),
             ..Kernel::default()
         };
         computation.instructions.iter().enumerate().map(kernel).collect()
     }
 
-    fn sum_order(&self, fusion: Option<Fusion>, dtype: DType, last: bool) -> Option<SumOrder> {
-        // Of other types nothing is known: they are summed as elsewhere.
-        let in_library = matches!(fusion, Some(Fusion::Custom { .. })) && dtype == DType::F32;
-        in_library.then_some(SumOrder::Ynn { lanes: if last { 16 } else { 1 } })
+    fn notes(&self, computation: &Computation, uses: &[usize], regions: &Regions) -> Vec<CodeNote> {
+        let sums = |region| regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
+        let written = computation;
+        let coded = with_code(computation);
+        let contractions = find_contractions(&coded, uses, sums);
+        let inner = find_inner_products(&coded, (&contractions, uses), sums);
+        let sum_loops = find_sum_loops(&coded, (&contractions.products, &inner, uses), sums);
+        let note = |(id, instruction): (usize, &Instruction)| {
+            let adds = match instruction.op {
+                Op::Binary(Binary::Add | Binary::Subtract) => true,
+                Op::Reduce { .. } => !matches!(sum_loops[id], SumLoop::ChainOfRounded(_)),
+                _ => false,
+            };
+            let is_exact = |(position, operand): (usize, &usize)| contractions.is_exact_for(id, position, *operand);
+            let in_library = instruction.fusion.is_some_and(Fusion::is_library);
+            CodeNote {
+                adds_products: adds && instruction.operands.iter().enumerate().any(is_exact),
+                order: match instruction.op {
+                    _ if in_library => Some(CodedOrder::Library),
+                    Op::Reduce { .. } => Some(CodedOrder::from(sum_loops[id])),
+                    _ => None,
+                },
+                is_library_exponential: is_in_library(instruction) && instruction.op == Op::Unary(Unary::Exponential),
+            }
+        };
+        written.instructions.iter().enumerate().map(note).collect()
     }
 
     fn dot(&self, instruction: &Instruction, dtypes: [Option<DType>; 2], plan: &DotPlan) -> Option<Box<dyn DotKernel>> {
@@ -72,8 +105,34 @@ impl Backend for XlaCpu {
     }
 
     fn ties(&self) -> Ties {
-        Ties::Introsort
+        Ties::Unstable(Unstable(&Introsort))
     }
+}
+
+/// The orders of a sum, if the instruction is one. A mode that has an order of its own for sums keeps none of numbers.
+fn sum_codes(computation: &Computation, id: usize, sum_loop: SumLoop, keeps_orders: bool) -> SumCodes {
+    let instruction = &computation.instructions[id];
+    let by_library = || match (&instruction.op, &instruction.operands[..]) {
+        _ if !instruction.fusion.is_some_and(Fusion::is_library) => None,
+        (Op::Reduce { dims, .. }, [array, _]) => {
+            Some(LibrarySum::over(computation.instructions[*array].shape.dims(), dims))
+        }
+        (Op::ReduceWindow { window, .. }, _) if window.0.iter().all(is_apart) => {
+            // Elements of a window that lie side by side are one run.
+            let (dims, within) = window.dims_by_window(instruction.shape.dims());
+            Some(LibrarySum::over(&dims, &within))
+        }
+        _ => None,
+    };
+    let of_numbers = || CodedSum::of_numbers(sum_loop).or_else(|| by_library().map(CodedSum::Library));
+    let numbers = if keeps_orders { of_numbers() } else { None };
+    let products = CodedSum::of_products(sum_loop, keeps_orders);
+    SumCodes { numbers: numbers.map(CodedSum::coded), products: products.map(CodedSum::coded) }
+}
+
+/// Whether a window's places along a dim lie beside each other.
+fn is_apart(dim: &WindowDim) -> bool {
+    *dim == WindowDim { stride: dim.size, ..WindowDim::of_size(dim.size) }
 }
 
 /// Whether YNNPACK computes an instruction of f32.

@@ -1,9 +1,10 @@
 //! The chip that XLA:CPU computes on, as a row.
 
-use crate::machine::vector::{Divide, ErrorModel, ScanOrder, StepRounding, SumOrder};
+use crate::machine::vector::{Divide, ErrorModel, Functions, ScanOrder, StepRounding, SumOrder};
 use crate::machine::{CPU, Chip};
 
 use super::cpu_backend::XlaCpu;
+use super::function::OwnFunctions;
 
 /// The processor with XLA:CPU's code and libraries.
 pub static XLA_CPU: Chip = Chip {
@@ -18,7 +19,7 @@ pub static XLA_CPU: Chip = Chip {
           AVX-512; rsqrt refined from the estimate of an AMD EPYC (Zen 4), which other processors do not share.",
     flush: true,
     divide: Divide::BroadcastByReciprocal,
-    functions: ErrorModel::XlaCpu,
+    functions: ErrorModel::Library(Functions(&OwnFunctions)),
     narrow: StepRounding::Bf16,
     sum: SumOrder::Tree32,
     backend: Some(&XlaCpu),
@@ -26,9 +27,15 @@ pub static XLA_CPU: Chip = Chip {
     ..CPU
 };
 
+/// Its arithmetic, for tests.
+#[cfg(test)]
+pub fn arithmetic() -> crate::machine::Arithmetic {
+    static CHIPS: crate::machine::ChipRows = crate::machine::ChipRows { rows: &[&XLA_CPU], left_out: &[] };
+    crate::machine::Arithmetic::read("xla-cpu/default/as-compiled", &CHIPS).unwrap()
+}
+
 /// The unit of its dots, for tests.
 #[cfg(test)]
 pub fn matrix_unit() -> crate::machine::mxu::Unit {
-    static CHIPS: crate::machine::ChipRows = crate::machine::ChipRows { rows: &[&XLA_CPU], left_out: &[] };
-    crate::machine::Arithmetic::named("xla-cpu/default/off", &CHIPS).map(|mode| mode.matrix_unit()).unwrap()
+    arithmetic().matrix_unit()
 }

@@ -5,15 +5,18 @@
 
 #![deny(missing_docs)]
 
+mod coded_sum;
 mod codegen;
 mod cpu_backend;
 mod cpu_row;
+mod function;
 mod library;
+mod side_by_side;
+mod sum_loop_order;
 
 use ulpgate_ir::{analysis, budget, deadline, ir, num, tensor};
 use ulpgate_machine as machine;
 
-pub use codegen::{Contractions, find_contractions, find_inner_products, find_sum_loops, with_code};
 pub use cpu_row::XLA_CPU;
 
 /// A fingerprint of this crate's sources, 16 hex digits: builds of one fingerprint compute the same.

@@ -114,7 +114,8 @@ fn reports_of_an_earlier_version_are_compared_by_the_columns_that_they_have() {
     fs::remove_file(folder.path("reports/growth-points.csv")).unwrap();
     let told = folder.exits(1, &["gate"]).out;
     let lines: Vec<&str> = told.lines().collect();
-    assert_eq!(lines.len(), 3, "{told}");
+    assert_eq!(lines.len(), 4, "{told}");
+    assert!(lines[3].starts_with("Next: "), "{told}");
     assert_eq!(
         lines[0],
         "new: softmax.csv: the baseline has no `input`, `mode`, `program`, `seed`, `size`: an earlier version made it, and \
@@ -166,7 +167,7 @@ fn what_follows_from_other_rows_is_one_difference() {
         folder.write("reports/growth-points.csv", &(edited.join("\n") + "\n"));
         let told = folder.exits(1, &["gate"]).out;
         let begins = format!("{change}: growth-points.csv: 16 rows that follow from other reports, such as softmax/");
-        assert!(told.starts_with(&begins) && told.lines().count() == 2, "{told}");
+        assert!(told.starts_with(&begins) && told.lines().count() == 3, "{told}");
     };
     // The baseline is what is edited, and its metric is an error.
     told(&|_| "1000".to_string(), "better");
@@ -261,7 +262,7 @@ fn an_exchanged_suite_is_noticed_though_its_figures_stay() {
     for gate in [&["gate"][..], &["gate", "tiny"]] {
         let out = folder.exits(1, gate).out;
         assert!(out.starts_with("changed: fingerprints.csv tiny tiny.toml: fingerprint: "), "{out}");
-        assert_eq!(out.lines().count(), 2, "{out}");
+        assert_eq!(out.lines().count(), 3, "{out}");
     }
 }
 

@@ -8,6 +8,7 @@ mod explore;
 mod formats;
 mod gate;
 mod harm;
+mod hlo_diff_formats;
 mod html;
 mod init;
 mod journal;

@@ -53,7 +53,7 @@ fn folders_are_paired_by_name() {
     );
     let diff = folder.exits(1, &["hlo", "diff", "a", "b"]);
     assert!(
-        diff.out.ends_with("2 pairs: 1 unchanged, 1 changed, 0 not judged; 0 files without a counterpart\n"),
+        diff.out.contains("\n2 pairs: 1 unchanged, 1 changed, 0 not judged; 0 files without a counterpart\nNext: "),
         "{}",
         diff.out
     );

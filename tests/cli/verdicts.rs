@@ -16,7 +16,7 @@ fn the_summary_is_as_long_as_it_is_asked_to_be() {
     let verdict = "NOT as expected: 1 not known.";
     for text in [&plain, &quiet, &verbose] {
         assert!(text.lines().rev().take(5).any(|line| line == verdict), "{text}");
-        let next = "Next: `ulpgate explain\n    'keep/keep_max[rows=64]/v5e/default/cpu/normal/256/0'` shows why;";
+        let next = "\nNext: `ulpgate explain 'keep/keep_max[rows=64]/v5e/default/cpu/normal/256/0'`";
         assert!(text.contains(next), "{text}");
     }
     assert!(plain.contains("\nunexpected-finding: dropped_token in\n    keep/keep_max") && !plain.contains("Truth: "));
@@ -40,7 +40,8 @@ fn a_suites_claim_and_finding_are_told_in_words() {
         ),
         "{out}"
     );
-    assert!(out.contains(" % of rows (1\n    case, 1 known)") || out.contains(" % of rows (1 case, 1 known)"), "{out}");
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(" % of rows (1 case, 1 known)"), "{out}");
     assert!(
         out.contains("a-suite-with-a-rather-long-name: Softmax stays inside its bound\n  max_ulp of softmax"),
         "{out}"

@@ -1,6 +1,7 @@
 //! Ties for first place, of floats and of integers: which of equal elements is chosen, in what order they stand, and which update is
 //! the last.
 
+use ulpgate::hlo::{lower, parse};
 use ulpgate::ir::Program;
 use ulpgate::program::ProgramSpec;
 use ulpgate::subject;
@@ -217,5 +218,23 @@ fn the_nucleus_of_equal_logits_ends_at_the_threshold() {
                 assert_eq!(results, [vec![0.0, 1.0, 2.0, 3.0], kept.to_vec()], "{mode}, p = {p}");
             }
         }
+    }
+}
+
+/// The largest integers of a row, of which compilers pack an element and its place into one.
+#[test]
+fn the_largest_packed_integers_come_in_order() {
+    let text = "HloModule m, is_scheduled=true\n\nENTRY e {\n  x = s32[2,5] parameter(0)\n  ROOT r = s32[2,3] custom-call(x), \
+                custom_call_target=\"TopKBatchMajorSmallK\", operand_layout_constraints={s32[2,5]{1,0}}\n}\n";
+    let rows = Tensor::new(&[2, 5], Data::S32(vec![-7, 3, i32::MAX, 3, i32::MIN, 0, -1, -2, -3, -4]));
+    let found = both("v5e/default/as-compiled", &program(text), &[rows]);
+    let largest = vec![f64::from(i32::MAX), 3.0, 3.0, 0.0, -1.0, -2.0];
+    assert_eq!(found, [[largest.clone()], [largest]]);
+    for (from, to, says) in [
+        ("s32", "f32", "TopKBatchMajorSmallK of f32[2,5] is not supported: it takes the integers that a key packs"),
+        ("s32[2,3]", "s32[2,6]", "the largest integers of s32[2,5] are no s32[2,6]"),
+    ] {
+        let why = lower(&parse(&text.replace(from, to)).unwrap()).unwrap_err().to_string();
+        assert!(why.contains(says), "{why}");
     }
 }

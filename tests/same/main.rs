@@ -2,11 +2,14 @@
 
 mod attributes;
 mod bits;
+mod exchanged;
 mod in_flight;
 mod known;
 mod large;
 mod machines;
+mod packed_keys;
 mod random;
+mod signs_of_roundings;
 mod windows;
 mod written;
 

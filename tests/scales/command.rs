@@ -115,3 +115,25 @@ fn npz_files_are_read_compressed_or_not() {
     }
     assert!(path("jax_rceil_e4m3_bf16").exists());
 }
+
+/// A file of a dot is inputs and results at once; its e8m0 scales are bytes.
+#[test]
+fn judge_names_the_order_of_a_recorded_dot() {
+    let judged = |name: &str, program: &str, result: &str| {
+        let file = path(name);
+        let file = file.to_str().unwrap();
+        let map = format!("{result}=out");
+        let arguments = ["judge", file, "--program", program, "--n", "1024", "--inputs", file, "--map", &map];
+        text(&Command::new(env!("CARGO_BIN_EXE_ulpgate")).args(arguments).output().unwrap())
+    };
+    let (code, told) = judged("dot_mx", "scaled_dot[columns=5,rows=6]", "ordered");
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("BITS") && told.contains("acc=exact"), "{told}");
+    let (code, told) = judged("dot_rowcol_tight", "scaled_dot[columns=5,order=flat,rows=6,scales=f32]", "ordered_flat");
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("BITS"), "{told}");
+    // Results of the fused step are another order: near, and not the same bits.
+    let (code, told) = judged("dot_rowcol_tight", "scaled_dot[columns=5,rows=6,scales=f32]", "ordered_fma");
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("CONFORMING"), "{told}");
+}

@@ -9,6 +9,8 @@ use ulpgate::tensor::{DType, Tensor};
 
 use super::path;
 
+const FILES: [&str; 4] = ["dot_mx_tight", "dot_mx", "dot_rowcol_tight", "dot_rowcol"];
+
 /// Numbers of a tensor of codes or floats.
 fn decoded(tensor: &Tensor) -> Vec<f64> {
     let bits = |at| tensor.data().bits(at);
@@ -43,7 +45,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
 
 #[test]
 fn the_truth_is_the_exact_sum_rounded_once() {
-    for name in ["dot_mx_tight", "dot_rowcol_tight", "dot_rowcol"] {
+    for name in FILES {
         let (dot, stored) = read(name);
         let truth = scaled_dot::scaled_dot(&dot, &F64);
         assert_eq!(truth, stored("exact").data().to_f64s(), "{name}");
@@ -55,7 +57,7 @@ fn the_truth_is_the_exact_sum_rounded_once() {
 
 #[test]
 fn the_public_order_is_followed_bit_for_bit() {
-    for name in ["dot_mx_tight", "dot_rowcol_tight", "dot_rowcol"] {
+    for name in FILES {
         let (dot, stored) = read(name);
         for (order, result) in [
             (ScaledOrder::Tiles(512), "ordered"),
@@ -86,6 +88,55 @@ fn every_order_rounds_where_it_says() {
     }
     assert_eq!(scaled_dot::scaled_dot(&dot, &F64), [1.0 + 2f64.powi(-24)]);
     assert_eq!(scaled_dot::scaled_dot(&dot, &F32), [1.0]);
+}
+
+/// Terms 2^80, 1 and -2^80 in one tile: a sum in f64 loses the middle one.
+#[test]
+fn a_tile_within_the_unit_is_added_exactly() {
+    let numbers = |signs: [f64; 3], powers: [i32; 3]| {
+        let scales = powers.map(|power| 2f64.powi(power)).to_vec();
+        [vec![1.0; 3], signs.to_vec(), scales.clone(), scales]
+    };
+    let of = |signs, powers, tile| {
+        let dot = BlockDot::new([1, 3, 1], 1, numbers(signs, powers)).unwrap();
+        scaled_dot(&dot, ScaledOrder::InUnit(tile))[0]
+    };
+    assert_eq!(of([1.0, 1.0, -1.0], [40, 0, 40], 3), 1.0);
+    assert_eq!(of([1.0, 1.0, -1.0], [40, 0, 40], 1), 0.0);
+    // Half an ulp, and 2^-120 above it: the f64 of the sum is a tie, the sum is none.
+    assert_eq!(of([1.0; 3], [0, -12, -60], 3), 1.0 + f32::EPSILON);
+    assert_eq!(of([1.0, 1.0, -1.0], [0, -12, -60], 3), 1.0);
+}
+
+/// The built-in program is the library's order, on every chip whose blocks are added exactly.
+#[test]
+fn the_program_is_the_public_order() {
+    use ulpgate::machine::{Mode, Prepared};
+    use ulpgate::program::ProgramSpec;
+    for (name, scales) in
+        [("dot_mx_tight", "f8e8m0fnu"), ("dot_mx", "f8e8m0fnu"), ("dot_rowcol_tight", "f32"), ("dot_rowcol", "f32")]
+    {
+        let (_, stored) = read(name);
+        for (order, result) in [("tile=512", "ordered"), ("order=flat", "ordered_flat")] {
+            let text = format!("scaled_dot[columns=5,{order},rows=6,scales={scales}]");
+            let program = text.parse::<ProgramSpec>().unwrap().build(1024, 6).unwrap();
+            let arguments: Vec<Tensor> = ["a", "b", "scale_a", "scale_b"]
+                .iter()
+                .map(|name| match stored(name) {
+                    tensor if tensor.dtype() != DType::U8 => tensor,
+                    tensor => {
+                        let codes = tensor.data().to_i64s().iter().map(|code| *code as u8).collect();
+                        let dtype = if name.len() == 1 { DType::F8E4M3FN } else { DType::F8E8M0FNU };
+                        Tensor::new(tensor.dims(), ulpgate::tensor::Data::Coded(dtype, codes))
+                    }
+                })
+                .collect();
+            let mode: Mode = "v5e/default/off+acc=exact".parse().unwrap();
+            let prepared = Prepared::new(&program);
+            let got = prepared.evaluate(&mode, &prepared.bind(&arguments).unwrap()).unwrap();
+            assert_eq!(bits(&got[0].data().to_f32s()), bits(&stored(result).data().to_f32s()), "{name} {order}");
+        }
+    }
 }
 
 #[test]

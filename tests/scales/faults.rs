@@ -81,6 +81,33 @@ fn per_tensor_scales_are_used_missing_ignored_or_inverse() {
     assert_eq!(status(Some(0.125), &one_level), ("ignored", false));
 }
 
+/// Rows of 38 codes of six bits in 29 bytes, as one stream of bits from either end.
+#[test]
+fn codes_of_six_bits_are_read_across_bytes() {
+    for (format, is_low_first, told) in [
+        ("mxfp6_e3m2", true, "four codes in three bytes, low bits first"),
+        ("mxfp6_e2m3", false, "four codes in three bytes, high bits first"),
+    ] {
+        let plain = quantized(&input(&[24, 38], 5), &format!("{format}/CEIL"), 1, None);
+        let row = |codes: &[u8]| {
+            let mut stream = vec![0u8; 29];
+            for (at, code) in codes.iter().enumerate() {
+                for bit in 0..6 {
+                    let place = 6 * at + bit;
+                    let (from, to) = if is_low_first { (bit, place % 8) } else { (5 - bit, 7 - place % 8) };
+                    stream[place / 8] |= (code >> from & 1) << to;
+                }
+            }
+            stream
+        };
+        let stream: Vec<u8> = bytes(&plain.elements).chunks(38).flat_map(row).collect();
+        let given = Given { elements: Tensor::new(&[24, 29], Data::U8(stream)), ..plain };
+        let found = answer(&given);
+        assert_eq!((names(&found), found.packing), (vec!["CEIL"], told), "{format}");
+        assert!(found.agrees && format.ends_with(found.element_type), "{format} {}", found.element_type);
+    }
+}
+
 #[test]
 fn axis_block_and_packing_are_read() {
     let x = input(&[70, 48], 5);

@@ -2,8 +2,7 @@
 
 use std::io::Write;
 
-use super::super::gate::is_case;
-use super::super::summary::{next_step, quoted};
+use super::super::summary::{is_case, next_step, shell_word};
 use super::super::{Failure, SUITES};
 use super::{Group, Problem, Test, problems};
 
@@ -36,7 +35,7 @@ fn next(test: &Test, problem: &Problem) -> Option<String> {
     let row = test.name.rsplit(' ').next().unwrap_or(&test.name);
     match problem.verdict.as_str() {
         "better" | "worse" | "changed" | "new" | "gone" if is_case(row) => {
-            let row = quoted(row);
+            let row = shell_word(row);
             Some(format!(
                 "Next: `ulpgate explain {row}` shows the case; `ulpgate gate --bless` accepts what there is now."
             ))

@@ -1,7 +1,7 @@
 //! Output for CI systems: JUnit XML, SARIF, and GitHub's annotations and step summary, all made of one list of
 //! verdicts.
 
-pub mod github;
+mod github;
 mod junit;
 mod sarif;
 
@@ -59,6 +59,9 @@ pub struct Problem {
     pub rule: String,
     /// The verdict, such as `unexpected-finding`.
     pub verdict: String,
+    /// The part of the test that it is about, such as a value's name; empty where it is about all of it. A rule has one
+    /// problem of a part.
+    pub value: String,
     /// The description, on one line.
     pub message: String,
     /// The evidence, a line each.
@@ -154,6 +157,7 @@ fn of_suite(suite: &SuiteRecord, places: &Places) -> Group {
         let problem = Problem {
             rule: check,
             verdict: verdict.name().to_string(),
+            value: String::new(),
             message: note,
             evidence: because.into_iter().chain(evidence).collect(),
             place,
@@ -195,6 +199,7 @@ pub fn of_differences(differences: &[Difference], baseline: &str, places: &Place
             let problem = Problem {
                 rule: change.name().to_string(),
                 verdict: change.name().to_string(),
+                value: String::new(),
                 message: if what.is_empty() { format!("{} in {file}", change.name()) } else { what.clone() },
                 evidence: Vec::new(),
                 place,

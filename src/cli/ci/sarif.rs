@@ -77,6 +77,7 @@ fn result(test: &Test, problem: &Problem) -> Value {
         said.push('\n');
         said.push_str(line);
     }
+    let fingerprint = format!("{} {} {}", test.name, problem.rule, problem.value);
     json!({
         "ruleId": problem.rule,
         "level": "error",
@@ -86,6 +87,6 @@ fn result(test: &Test, problem: &Problem) -> Value {
             "logicalLocations": [{"fullyQualifiedName": test.name}],
         }],
         // The same problem of the same case is one alert, wherever the suite moved it.
-        "partialFingerprints": {"caseAndRule/v1": format!("{} {}", test.name, problem.rule)},
+        "partialFingerprints": {"caseAndRule/v1": fingerprint.trim_end()},
     })
 }

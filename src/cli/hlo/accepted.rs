@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::diff::line_key;
 use crate::file::read_text;
 
 use super::super::write_file;
@@ -143,37 +144,13 @@ impl Accepted {
 
 /// Takes the first accepted line that is like a printed one.
 fn take_alike<'a>(accepted: &mut Vec<&'a AcceptedLine>, printed: &str) -> Option<&'a AcceptedLine> {
-    let at = accepted.iter().position(|line| without_numbers(&line.text) == without_numbers(printed))?;
+    let at = accepted.iter().position(|line| line_key(&line.text) == line_key(printed))?;
     Some(accepted.remove(at))
-}
-
-/// A line without the numbers behind instructions' names (`add.12`), which a compiler gives anew each time.
-fn without_numbers(line: &str) -> String {
-    let mut kept = String::with_capacity(line.len());
-    let mut characters = line.chars().peekable();
-    while let Some(c) = characters.next() {
-        let behind_name = kept.chars().last().is_some_and(|last| last.is_ascii_alphabetic() || last == '_');
-        if c == '.' && behind_name && characters.peek().is_some_and(char::is_ascii_digit) {
-            while characters.next_if(char::is_ascii_digit).is_some() {}
-            continue;
-        }
-        kept.push(c);
-    }
-    kept
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_of_instructions_count_for_nothing_and_all_others_do() {
-        assert_eq!(
-            without_numbers("narrowed add.12 (jit(f)/add): f32 -> bf16 for ge.0"),
-            "narrowed add (jit(f)/add): f32 -> bf16 for ge"
-        );
-        assert_eq!(without_numbers("  multiply by 0.0447, 12.5 ulps"), "  multiply by 0.0447, 12.5 ulps");
-    }
 
     #[test]
     fn what_is_no_list_is_refused_by_its_first_line() {

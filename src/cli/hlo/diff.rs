@@ -1,20 +1,24 @@
 //! `ulpgate hlo diff`: changes from one file to the other.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
 
-use crate::diff::{Scores, difference, outcomes};
+use crate::diff::{Change, ChangeKind, Scores, difference, outcomes};
 use crate::file::safetensors;
 use crate::machine::Mode;
 use crate::tensor::Tensor;
 
 use super::super::check_target;
+use super::super::ci::Formats;
 use super::super::folder_pair::{FolderPair, Outcome as PairOutcome, name_in_list};
 use super::super::seconds::Limit;
 use super::accepted::{Accepted, ComparedPair};
+use super::diff_problems::{DiffProblems, Told, told};
+use super::dump_manifest::DumpManifest;
 use super::eval::inputs;
 use super::next_command::Compared;
 use super::verdict_reason::{contradiction, why_equal};
@@ -24,6 +28,8 @@ use super::{Exit, Failure, announce, read, read_with_opaque};
 #[command(after_help = "One line a change: rounding-removed, rounding-added, narrowed, widened, reordered, \
     precision-changed, operation-changed (which itself rounds nothing), plan-changed, topk-changed or attribute-changed \
     (which no emulated machine follows), the value's name in BEFORE, and what it was and is. Nothing where nothing changed.\n\n\
+    Where a manifest lies beside both files (NAME.made.json, by scripts/dump_hlo.py), a line `made by:` comes first, with what \
+    differs in releases, topology, flags, function or shapes; it counts as no change.\n\n\
     With --inputs, results that differ follow: a line `result N ...:` for each, and below it lines indented by two \
     spaces: `dtypes:`, what the declared dtypes cost (BEFORE against the truth); `compiler:`, what the compiler \
     changed (AFTER against BEFORE); `tokens:`, verdicts where the result is a token, a kept set, the maximum of \
@@ -60,14 +66,19 @@ pub struct HloDiffArguments {
     /// Accept what there is now: write it as the new list
     #[arg(long, requires = "accept")]
     bless: bool,
+    /// Of two folders, the pairs below folders of this name alone, as tpu or tpu/v5e; may be given several times
+    #[arg(long, value_name = "FOLDER")]
+    only: Vec<PathBuf>,
+    /// List changes by their kind, each kind with its count
+    #[arg(long, conflicts_with_all = ["json", "accept"])]
+    by_kind: bool,
     /// Print the changes as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// Print annotations for GitHub Actions, too
-    #[arg(long, conflicts_with = "json")]
-    github: bool,
     #[command(flatten)]
     pub(super) limit: Limit,
+    #[command(flatten)]
+    formats: Formats,
 }
 
 impl HloDiffArguments {
@@ -78,39 +89,39 @@ impl HloDiffArguments {
 }
 
 /// Prints a line for each change of precision, and finds nothing if there is no change. Of two folders, for each pair
-/// of files.
+/// of files. Names the next command where something was found.
 pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    if !arguments.github {
-        return compare(arguments, out);
-    }
-    let mut printed = Vec::new();
-    let exit = compare(arguments, &mut printed);
-    out.write_all(&printed)?;
-    if matches!(exit, Ok(Exit::Found)) {
-        arguments.compared().annotate(&String::from_utf8_lossy(&printed), out)?;
-    }
-    exit
-}
-
-/// Compares, and names the next command where something was found.
-fn compare(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let HloDiffArguments { before, after, accept, bless, .. } = arguments;
     if let Some(path) = accept {
         check_target(path, [before, after].into_iter().chain(&arguments.inputs).cloned())?;
     }
+    let pair = FolderPair::of(before, after)?;
+    let of_folders = pair.iter().flat_map(FolderPair::paths).collect::<Vec<_>>();
+    let read = [before, after].into_iter().chain(&arguments.inputs).chain(accept).chain(&of_folders);
+    arguments.formats.check(read.cloned())?;
     let mut accepted = accept.as_ref().map(|path| Accepted::read(path, *bless)).transpose()?;
-    let mut open = 0;
-    let exit = match FolderPair::of(before, after)? {
-        None => run_accepting(arguments, after, accepted.as_mut(), out)?,
+    let (mut open, mut found) = (0, DiffProblems::default());
+    let exit = match pair {
+        None if !arguments.only.is_empty() => {
+            return Err(Failure::Message("--only picks among the files of two folders: give two folders".to_string()));
+        }
+        None => run_accepting(arguments, after, accepted.as_mut(), &mut found, out)
+            .inspect_err(|failure| found.add_unjudged(after, failure)),
         Some(pair) => {
+            let pair = pair.only(&arguments.only)?;
             open = pair.alone();
             pair.judge(["unchanged", "changed"], out, |one, other, out| {
-                let outcome = run_in_folders(arguments, one, other, accepted.as_mut(), out);
+                let outcome = run_in_folders(arguments, one, other, accepted.as_mut(), &mut found, out);
+                if let Err(failure) = &outcome {
+                    found.add_unjudged(other.strip_prefix(after).unwrap_or(other), failure);
+                }
                 open += usize::from(outcome.is_err());
                 outcome
-            })?
+            })
         }
     };
+    arguments.formats.write(&[], || found.groups(&arguments.compared().next()), out)?;
+    let exit = exit?;
     let Some(accepted) = accepted else {
         if exit == Exit::Found && !arguments.json {
             arguments.compared().tell(out)?;
@@ -142,6 +153,7 @@ fn run_in_folders(
     one: &Path,
     other: &Path,
     accepted: Option<&mut Accepted>,
+    found: &mut DiffProblems,
     out: &mut dyn Write,
 ) -> Result<PairOutcome, Failure> {
     let name = other.strip_prefix(&arguments.after).unwrap_or(other);
@@ -152,7 +164,7 @@ fn run_in_folders(
     };
     let (before, after) = (one.to_path_buf(), other.to_path_buf());
     let pair = HloDiffArguments { before, after, inputs, mode, ..arguments.clone() };
-    let exit = run_accepting(&pair, name, accepted, out)?;
+    let exit = run_accepting(&pair, name, accepted, found, out)?;
     Ok(if exit == Exit::AsExpected { PairOutcome::Same } else { PairOutcome::Differs })
 }
 
@@ -161,10 +173,19 @@ fn run_accepting(
     arguments: &HloDiffArguments,
     name: &Path,
     accepted: Option<&mut Accepted>,
+    problems: &mut DiffProblems,
     out: &mut dyn Write,
 ) -> Result<Exit, Failure> {
+    let manifests = [DumpManifest::of(&arguments.before)?, DumpManifest::of(&arguments.after)?];
+    if let ([Some(before), Some(after)], false) = (&manifests, arguments.json) {
+        let made = before.changes(after);
+        if !made.is_empty() {
+            writeln!(out, "made by: {}", made.join(", "))?;
+        }
+    }
     let Some(accepted) = accepted else {
-        let told = run_pair(arguments, out)?;
+        let told = run_pair(arguments, manifests, out)?;
+        problems.add(name, told.found.into_iter().map(|told| told.problem));
         if let Some(Equal { results, but_for_nans, why }) = told.equal_results.filter(|_| !arguments.json) {
             let why = why.map(|why| format!(": {why}")).unwrap_or_default();
             let nans = if but_for_nans { " but for the bits of NaNs" } else { "" };
@@ -173,9 +194,10 @@ fn run_accepting(
         return Ok(told.exit);
     };
     let mut printed = Vec::new();
-    run_pair(arguments, &mut printed)?;
+    let told = run_pair(arguments, manifests, &mut printed)?;
     let ComparedPair { new, gone, accepted } =
         accepted.compare(name_in_list(name)?, &String::from_utf8_lossy(&printed));
+    problems.add_accepted(name, told.found, &new, &gone);
     new.iter().try_for_each(|line| writeln!(out, "new: {line}"))?;
     gone.iter().try_for_each(|line| writeln!(out, "gone: {line}"))?;
     if accepted > 0 {
@@ -187,6 +209,8 @@ fn run_accepting(
 /// The report on a pair.
 struct ToldPair {
     exit: Exit,
+    /// The changes, and the results that differ.
+    found: Vec<Told>,
     /// The results, where both programs were run and none differs.
     equal_results: Option<Equal>,
 }
@@ -202,10 +226,14 @@ struct Equal {
 }
 
 #[expect(clippy::too_many_lines, reason = "the steps of one command, in order")]
-fn run_pair(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<ToldPair, Failure> {
+fn run_pair(
+    arguments: &HloDiffArguments,
+    manifests: [Option<DumpManifest>; 2],
+    out: &mut dyn Write,
+) -> Result<ToldPair, Failure> {
     // What is run has to be understood.
     let read = if arguments.inputs.is_some() { read } else { read_with_opaque };
-    let ((_, before), (_, after)) = (read(&arguments.before)?, read(&arguments.after)?);
+    let ((module, before), (_, after)) = (read(&arguments.before)?, read(&arguments.after)?);
     let mode = match &arguments.mode {
         Some(mode) => mode.clone(),
         None => DEFAULT_MODE.parse().map_err(|error| Failure::Message(format!("{DEFAULT_MODE}: {error}")))?,
@@ -237,10 +265,14 @@ fn run_pair(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<ToldPai
         if let Some(why) = &why {
             value["equal_because"] = json!(why);
         }
+        if let [Some(before), Some(after)] = &manifests {
+            value["made_by"] = json!({"before": before.to_json(), "after": after.to_json()});
+        }
         writeln!(out, "{value:#}")?;
     } else {
-        for change in &found.changes {
-            writeln!(out, "{change}")?;
+        match arguments.by_kind {
+            true => write_by_kind(&found.changes, out)?,
+            false => found.changes.iter().try_for_each(|change| writeln!(out, "{change}"))?,
         }
         for result in &results {
             write!(out, "{result}")?;
@@ -275,6 +307,7 @@ fn run_pair(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<ToldPai
         return Err(Failure::Message(why));
     }
     Ok(ToldPair {
+        found: told(&arguments.before, &module, &found.changes, &results),
         exit: if is_same { Exit::AsExpected } else { Exit::Found },
         equal_results: is_equal.then(|| Equal {
             results: before.program.outputs().len(),
@@ -282,6 +315,20 @@ fn run_pair(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<ToldPai
             why,
         }),
     })
+}
+
+/// The changes of each kind below its name and count, kinds in their order.
+fn write_by_kind(changes: &[Change], out: &mut dyn Write) -> Result<(), Failure> {
+    let mut kinds: BTreeMap<ChangeKind, Vec<&Change>> = BTreeMap::new();
+    changes.iter().for_each(|change| kinds.entry(change.kind).or_default().push(change));
+    for (kind, changes) in kinds {
+        writeln!(out, "{}: {}", kind.name(), changes.len())?;
+        for change in changes {
+            let line = change.to_string();
+            writeln!(out, "  {}", line.strip_prefix(kind.name()).unwrap_or(&line).trim_start())?;
+        }
+    }
+    Ok(())
 }
 
 /// The machine that both files of a pair run on where nothing else is said.

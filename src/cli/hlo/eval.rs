@@ -37,7 +37,7 @@ pub struct HloEvalArguments {
     /// Evaluate over the real numbers instead: floats correctly rounded, as --round-to says
     #[arg(long, conflicts_with = "mode")]
     exact: bool,
-    /// Type to which --exact rounds floats: a float type such as f32, or stored, the type of each result. Of deep
+    /// Type to which --exact rounds floats: a float type such as f32, stored, the type of each result, or near, 2^-10 of its ulp. Of deep
     /// networks few bits are known much sooner than many
     #[arg(long, value_name = "DTYPE", default_value = "f64", requires = "exact")]
     round_to: RoundTo,

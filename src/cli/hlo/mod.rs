@@ -2,6 +2,8 @@
 
 mod accepted;
 mod diff;
+mod diff_problems;
+mod dump_manifest;
 mod eval;
 mod next_command;
 mod show;
@@ -17,7 +19,7 @@ use clap::Subcommand;
 
 use crate::file::read_whole;
 use crate::hlo::ast::Module;
-use crate::hlo::{Import, LowerError, lower_with_libraries, lower_with_opaque, parse};
+use crate::hlo::{Import, LowerError, exchanged_form, lower_with_libraries, lower_with_opaque, parse};
 use crate::machine::Mode;
 use crate::oracle::{Ahead, Rung};
 
@@ -83,6 +85,9 @@ pub(super) fn read_by(
 ) -> Result<(Module, Import), Failure> {
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", path.display()));
     let text = read_whole(path).map_err(|error| fail(&format!("failed to read it: {error}")))?;
+    if let Some(why) = exchanged_form(path, &text) {
+        return Err(fail(&why));
+    }
     let text = String::from_utf8(text).map_err(|error| fail(&format!("it is no text: {error}")))?;
     let module = parse(&text).map_err(|error| fail(&error))?;
     let import = lower(&module).map_err(|error| fail(&error))?;

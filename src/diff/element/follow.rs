@@ -242,9 +242,9 @@ impl<'a> Follower<'a> {
             Op::Tuple => FollowedElements::Tuple(operands.clone()),
             Op::GetTupleElement(index) => operands[0].clone().parts().into_iter().nth(*index).ok_or(Abandoned)?,
             Op::Opaque(_) => self.whole(site),
-            Op::Call { .. } if self.habits.contracts => self.unknown(site),
+            Op::Call { .. } if self.habits.plans_code => self.unknown(site),
             Op::Call { to_apply } => self.call(*to_apply, operands)?,
-            Op::While { .. } if self.habits.contracts => self.unknown(site),
+            Op::While { .. } if self.habits.plans_code => self.unknown(site),
             Op::While { condition, body } => self.repeat(site, *condition, *body)?,
         })
     }

@@ -1,7 +1,7 @@
 //! The order in which a program adds, where its text or its compiler says it.
 
 use crate::ir::KCut;
-use crate::machine::{DotLoop, SumLoop};
+use crate::machine::CodedOrder;
 
 /// The order in which the terms of a sum are added, as far as its steps do not say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,13 +24,14 @@ pub enum AdditionOrder {
     UpdatesOntoArray,
 }
 
-impl From<SumLoop> for AdditionOrder {
-    fn from(sum_loop: SumLoop) -> AdditionOrder {
-        match sum_loop {
-            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => AdditionOrder::Chain,
-            SumLoop::Rows(rows) => AdditionOrder::RowsSideBySide(rows.lanes),
-            SumLoop::Columns(columns) => AdditionOrder::ElementsSideBySide(columns.lanes * columns.registers),
-            SumLoop::Dot(DotLoop { sizes, .. }) => AdditionOrder::Dot(sizes),
+impl From<CodedOrder> for AdditionOrder {
+    fn from(order: CodedOrder) -> AdditionOrder {
+        match order {
+            CodedOrder::Library => AdditionOrder::Library,
+            CodedOrder::Chain => AdditionOrder::Chain,
+            CodedOrder::RowsSideBySide(rows) => AdditionOrder::RowsSideBySide(rows),
+            CodedOrder::ElementsSideBySide(elements) => AdditionOrder::ElementsSideBySide(elements),
+            CodedOrder::Dot(sizes) => AdditionOrder::Dot(sizes),
         }
     }
 }

@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::analysis::{Analysis, Held, Precision, Reducer, accumulates_in};
-use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, Unary, ValueId};
-use crate::machine::{DotSite, SumLoop};
+use crate::analysis::{Analysis, Held, Precision, accumulates_in};
+use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId};
+use crate::machine::{CodeNote, DotSite};
 use crate::num::{BF16, F32};
 use crate::tensor::DType;
-use crate::xla_cpu::{Contractions, find_contractions, find_inner_products, find_sum_loops, with_code};
 
 use super::super::expression::NumberScale;
 use super::super::expression::{ExpressionHead, ExpressionId, Expressions};
@@ -30,10 +29,8 @@ pub struct GraphBuilder<'p, 'e> {
     /// The numbers that values are.
     constants: Vec<Option<f64>>,
     pub habits: ArithmeticHabits,
-    /// The values that are products which are added before they are rounded; none where there are no such.
-    contractions: Contractions,
-    /// Loops in which fusions add the terms of sums; empty where the machine does not contract multiply and add.
-    sum_loops: Vec<SumLoop>,
+    /// A note of each value's code; empty where no compiler plans code for the chip, or none is known.
+    notes: Vec<CodeNote>,
     /// Expressions that the parameters of a loop's body or condition stand for; `None` in another region. With these,
     /// expressions record roundings, which the entry leaves to the readings.
     pub arguments: Option<Vec<ExpressionId>>,
@@ -73,15 +70,8 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
     ) -> Self {
         let mut uses = computation.uses();
         uses[computation.root] += 1;
-        let sums = |region| analysis.regions.reducer(region) == Some(Reducer::Binary(Binary::Add));
-        let coded = with_code(computation);
-        let contractions = habits.contracts.then(|| find_contractions(&coded, &uses, sums));
-        let contractions = contractions.unwrap_or_default();
-        let products = &contractions.products;
-        let sum_loops = habits.contracts.then(|| {
-            let inner = find_inner_products(&coded, (&contractions, &uses), sums);
-            find_sum_loops(&coded, (products, &inner, &uses), sums)
-        });
+        let planned = habits.chip.filter(|_| habits.plans_code);
+        let notes = planned.map(|chip| chip.note_code(computation, &uses, &analysis.regions)).unwrap_or_default();
         let integers = expressions.leaf(ExpressionHead::Integers);
         let (values, regions, constants) =
             (Vec::new(), HashMap::new(), constant_fold::constants(computation, &analysis.regions));
@@ -93,8 +83,7 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
             held,
             constants,
             habits,
-            contractions,
-            sum_loops: sum_loops.unwrap_or_default(),
+            notes,
             arguments,
             counts: false,
             expressions,
@@ -185,19 +174,15 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
             plan: plan(self.computation, instruction),
             selection: first.and_then(|v| v.selection).filter(|_| selects_on(&instruction.op)),
             form: self.form(instruction, narrow_operands).filter(|_| float && role == ValueRole::Computes),
-            fused: self.adds_in_full(id, instruction),
+            fused: self.notes.get(id).is_some_and(|note| note.adds_products),
             order: None,
             spread: Vec::new(),
             scalar: self.constants[id],
             unit: None,
         };
-        if self.habits.library {
-            let by_library = matches!(instruction.fusion, Some(Fusion::Custom { .. }));
-            value.order = value.accumulation.map(|_| match by_library {
-                true => AdditionOrder::Library,
-                false => self.order_of_sum(id, instruction),
-            });
-            if by_library && instruction.op == Op::Unary(Unary::Exponential) && dtype == Some(DType::F32) {
+        if let Some(note) = self.notes.get(id) {
+            value.order = value.accumulation.map(|_| note.order.map_or(AdditionOrder::Compiler, AdditionOrder::from));
+            if note.is_library_exponential {
                 value.form = Some(RoundingForm::LibraryExponential);
             }
         }
@@ -255,27 +240,6 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
     pub fn is_product(&self, instruction: &Instruction) -> bool {
         let Op::Dot { dims, .. } = &instruction.op else { return false };
         dims.products(self.computation.instructions[instruction.operands[0]].shape.dims()) == 1
-    }
-
-    /// Whether it adds a product before that is rounded.
-    fn adds_in_full(&self, id: ValueId, sum: &Instruction) -> bool {
-        let adds = match sum.op {
-            Op::Binary(Binary::Add | Binary::Subtract) => true,
-            Op::Reduce { .. } => {
-                self.sum_loops.get(id).is_some_and(|order| !matches!(order, SumLoop::ChainOfRounded(_)))
-            }
-            _ => false,
-        };
-        let mut operands = sum.operands.iter().enumerate();
-        adds && operands.any(|(position, operand)| self.contractions.is_exact_for(id, position, *operand))
-    }
-
-    /// Order in which the compiled code adds the terms of a sum.
-    fn order_of_sum(&self, id: ValueId, sum: &Instruction) -> AdditionOrder {
-        let (Op::Reduce { .. }, Some(sum_loop)) = (&sum.op, self.sum_loops.get(id)) else {
-            return AdditionOrder::Compiler;
-        };
-        AdditionOrder::from(*sum_loop)
     }
 }
 

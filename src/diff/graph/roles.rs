@@ -10,12 +10,11 @@ use super::rounding_form::RoundingForm;
 /// Properties of the machine's arithmetic that the text of a program leaves open.
 #[derive(Clone, Copy, Default)]
 pub struct ArithmeticHabits {
-    /// Whether the compiler adds products in fusions before they are rounded.
-    pub contracts: bool,
+    /// Whether a compiler plans code for the chip: it adds products in fusions before they are rounded, and leaves some fusions to
+    /// libraries.
+    pub plans_code: bool,
     /// Whether dots at default precision take operands as bf16, as TPUs do: compilers may write the rounding or not.
     pub one_pass: bool,
-    /// Whether a library computes some of the fusions.
-    pub library: bool,
     /// The chip that the programs run on, where that is known: it decides the unit of a dot as written.
     pub chip: Option<&'static Chip>,
     /// Whether the file itself is of a TPU's compiler.

@@ -30,9 +30,8 @@ impl<'a> Pair<'a> {
     pub fn new(before: &'a Import, after: &'a Import, chip: Option<&'static Chip>) -> Pair<'a> {
         let mut expressions = Expressions::default();
         let habits = ArithmeticHabits {
-            contracts: chip.is_some_and(Chip::plans_code),
+            plans_code: chip.is_some_and(Chip::plans_code),
             one_pass: before.for_tpu || after.for_tpu,
-            library: chip.is_some_and(Chip::plans_code),
             chip,
             for_tpu: false,
         };

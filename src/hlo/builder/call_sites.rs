@@ -6,7 +6,7 @@ use crate::hlo::ast::Position;
 use crate::hlo::error::LowerError;
 use crate::hlo::opcode::{Control, Opcode};
 use crate::hlo::written_shape::Elements;
-use crate::ir::{self, Binary, ComputationId, Fusion, Op, Setting, Shape, ValueId};
+use crate::ir::{self, Binary, Compare, CompareOrder, ComputationId, Fusion, Op, Setting, Shape, ValueId};
 use crate::tensor::DType;
 
 use super::body::Body;
@@ -42,18 +42,27 @@ impl Emitter<'_, '_> {
 
     /// The region that is a function of two numbers of a type.
     pub fn combiner(&mut self, binary: Binary, dtype: DType) -> ComputationId {
-        let scalar = || Shape::array(dtype, &[]);
-        let parameter =
-            |number: usize| ir::Instruction::new(format!("p{number}"), Op::Parameter(number), vec![], scalar());
-        let name = if binary == Binary::Add { "sum" } else { binary.name() };
-        let both = ir::Instruction::new(name.to_string(), Op::Binary(binary), vec![0, 1], scalar());
-        let instructions = vec![parameter(0), parameter(1), both];
-        let combiner = ir::Computation { name: format!("{}_{dtype}", binary.name()), instructions, root: 2 };
-        let found = self.lowering.computations.iter().position(|known| *known == combiner);
-        found.unwrap_or_else(|| {
-            self.lowering.computations.push(combiner);
-            self.lowering.computations.len() - 1
-        })
+        let result = if binary == Binary::Add { "sum" } else { binary.name() };
+        self.of_two(&format!("{}_{dtype}", binary.name()), dtype, result, Op::Binary(binary), dtype)
+    }
+
+    /// The comparator that puts the larger of two integers of a type first.
+    pub fn larger_first(&mut self, dtype: DType) -> ComputationId {
+        let compare = Op::Compare { direction: Compare::Gt, order: CompareOrder::Partial };
+        self.of_two(&format!("larger_{dtype}"), dtype, "is_larger", compare, DType::Pred)
+    }
+
+    /// The region that makes one number of two of a type.
+    fn of_two(&mut self, name: &str, dtype: DType, result: &str, op: Op, to: DType) -> ComputationId {
+        let parameter = |number: usize| {
+            let shape = Shape::array(dtype, &[]);
+            ir::Instruction::new(format!("p{number}"), Op::Parameter(number), vec![], shape)
+        };
+        let result = ir::Instruction::new(result.to_string(), op, vec![0, 1], Shape::array(to, &[]));
+        let region =
+            ir::Computation { name: name.to_string(), instructions: vec![parameter(0), parameter(1), result], root: 2 };
+        let found = self.lowering.computations.iter().position(|known| *known == region);
+        found.unwrap_or_else(|| self.add_computation(region))
     }
 
     /// The region that an attribute names, with a tuple as its result.

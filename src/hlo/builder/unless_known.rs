@@ -148,14 +148,10 @@ fn called<'a>(lowering: &Lowering<'a>, attribute: &Attribute) -> Vec<&'a Computa
 
 /// Text of a computation, without the names of its values.
 fn body(lowering: &Lowering, computation: &Computation, depth: usize) -> String {
-    // A name that no instruction has stands for itself: two of them are not one.
-    let place = |name: &str| {
-        let place = computation.instructions.iter().position(|one| one.name == name);
-        place.map_or_else(|| name.to_string(), |place| place.to_string())
-    };
+    let place = |name: &str| computation.instructions.iter().position(|one| one.name == name).unwrap_or_default();
     let instruction = |one: &ast::Instruction| {
         let operands = match &one.operands {
-            Operands::Values(list) => list.iter().map(|of| place(&of.name)).collect::<Vec<_>>().join(","),
+            Operands::Values(list) => list.iter().map(|of| place(&of.name).to_string()).collect::<Vec<_>>().join(","),
             Operands::Number(number) => number.to_string(),
             Operands::Literal(literal) => literal.to_string(),
         };

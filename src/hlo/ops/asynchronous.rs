@@ -40,56 +40,91 @@ pub fn lower(e: &mut Emitter, part: Asynchronous, mut operands: Vec<Value>) -> R
             let result = slice(e, &operands, is_dynamic)?;
             Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
         }
-        Asynchronous::AsyncUpdate if operands.len() > 1 => update(e, operands),
-        Asynchronous::AsyncUpdate => operands.pop().ok_or_else(|| e.fail("the operand is missing")),
+        Asynchronous::AsyncUpdate | Asynchronous::CallUpdate => update(e, operands),
         Asynchronous::AsyncDone | Asynchronous::CallDone | Asynchronous::DynamicSliceDone | Asynchronous::SliceDone => {
             match operands.pop() {
-                Some(Value::Tuple(mut parts)) if parts.len() == 3 => Ok(parts.swap_remove(1)),
+                Some(Value::Tuple(mut parts)) if parts.len() == 3 => match parts.swap_remove(1) {
+                    Value::Nothing if e.instruction.shape.arrays() > 0 => {
+                        Err(e.fail("neither the start of the call nor an update gives it operands"))
+                    }
+                    result => Ok(result),
+                },
                 _ => Err(e.fail("the operand is no beginning of an asynchronous operation")),
             }
         }
     }
 }
 
-/// An asynchronous call with the operands that are given so far: without its result until an update gives the last of them.
+/// The number of parameters of a computation.
+fn parameters(computation: &ast::Computation) -> usize {
+    computation.instructions.iter().filter(|one| matches!(one.operands, ast::Operands::Number(_))).count()
+}
+
+/// An asynchronous call with the operands that are given so far: without its result until an update gives the last of them
+/// (FACTS 9.4).
 fn begun(e: &mut Emitter, callee: &str, operands: Vec<Value>) -> Result<Value> {
     let called = e.lowering.computation(e.instruction, callee)?;
-    let is_parameter = |one: &&ast::Instruction| matches!(one.operands, ast::Operands::Number(_));
-    let result = match operands.len() < called.instructions.iter().filter(is_parameter).count() {
+    let result = match operands.len() < parameters(called) {
         true => Value::Nothing,
         false => e.inline_call(callee, &operands)?,
     };
     Ok(Value::Tuple(vec![Value::Tuple(operands), result, Value::Nothing]))
 }
 
-/// An update that gives operands which the start has not given.
+/// An update of a call that has started. Operands behind the call are those that the start and earlier updates have not given.
 fn update(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
-    let more = operands.split_off(1);
-    let given = match operands.pop() {
-        Some(Value::Tuple(parts)) => parts.into_iter().next(),
-        _ => None,
+    let more = operands.split_off(operands.len().min(1));
+    let started = operands.pop().ok_or_else(|| e.fail("the operand is missing"))?;
+    if more.is_empty() {
+        return Ok(started);
+    }
+    let no_call = "the operand is no beginning of an asynchronous operation";
+    let chain = chain(e);
+    let Some(start) = chain.last().copied() else { return Err(e.fail(no_call)) };
+    let Value::Tuple(parts) = started else { return Err(e.fail(no_call)) };
+    let mut parts = parts.into_iter();
+    let (Some(Value::Tuple(mut given)), Some(result)) = (parts.next(), parts.next()) else {
+        return Err(e.fail(no_call));
     };
-    let (Some(start), Some(Value::Tuple(mut given))) = (start(e), given) else {
-        return Err(e.fail("the operand is no beginning of an asynchronous operation"));
-    };
-    given.extend(more);
+    if !matches!(result, Value::Nothing) {
+        return Err(e.unknown(format!("{} has all of its operands: those of an update have no meaning", start.name)));
+    }
     let attributes = Attributes::of(start);
     let callee = attributes.callee("calls").or_else(|_| attributes.callee("to_apply"))?;
-    begun(e, callee, given)
+    given.extend(more);
+    let takes = parameters(e.lowering.computation(start, callee)?);
+    if given.len() > takes {
+        return Err(e.fail(&format!("{} gets {} operands, and {callee} takes {takes}", start.name, given.len())));
+    }
+    // The call is the start's: its operations are under the settings of all these instructions.
+    let (before, asks) = (e.body.instructions.len(), chain.iter().any(|one| e.lowering.asks(one)));
+    let own = e.settings.clone();
+    let of_chain = chain.iter().filter_map(|one| e.lowering.settings_of(one, e.scope));
+    let mut all: Vec<_> = of_chain.chain(own).flat_map(|settings| settings.to_vec()).collect();
+    all.sort();
+    all.dedup();
+    let settings = (!all.is_empty()).then(|| all.into());
+    let mut call = Emitter { instruction: start, settings, sources: Vec::new(), ..e.again() };
+    let begun = begun(&mut call, callee, given)?;
+    if asks { call.under_settings(begun, before) } else { Ok(begun) }
 }
 
-/// The `async-start` or `call-start` that an update belongs to, perhaps behind other updates.
-fn start<'a>(e: &Emitter<'_, 'a>) -> Option<&'a ast::Instruction> {
-    let mut found = *e.sources.first()?;
+/// The instructions from an update's operand back to the `async-start` or `call-start`; empty if there is no such start.
+fn chain<'a>(e: &Emitter<'_, 'a>) -> Vec<&'a ast::Instruction> {
+    let Some(mut found) = e.sources.first().copied() else { return Vec::new() };
     let holds = |computation: &&ast::Computation| computation.instructions.iter().any(|one| std::ptr::eq(one, found));
-    let computation = e.lowering.module.computations.iter().find(holds)?;
-    while found.opcode == Opcode::Asynchronous(Asynchronous::AsyncUpdate) {
-        let ast::Operands::Values(operands) = &found.operands else { return None };
-        let name = &operands.first()?.name;
-        found = computation.instructions.iter().find(|one| one.name == *name)?;
+    let Some(computation) = e.lowering.module.computations.iter().find(holds) else { return Vec::new() };
+    let mut chain = vec![found];
+    let updates = [Asynchronous::AsyncUpdate, Asynchronous::CallUpdate].map(Opcode::Asynchronous);
+    while updates.contains(&found.opcode) {
+        let ast::Operands::Values(operands) = &found.operands else { return Vec::new() };
+        let Some(first) = operands.first() else { return Vec::new() };
+        let Some(next) = computation.instructions.iter().find(|one| one.name == first.name) else { return Vec::new() };
+        found = next;
+        chain.push(found);
     }
     let starts = [Asynchronous::AsyncStart, Asynchronous::CallStart].map(Opcode::Asynchronous);
-    starts.contains(&found.opcode).then_some(found)
+    if starts.contains(&found.opcode) { chain } else { Vec::new() }
 }
 
 /// A slice of an array, or of its memory.

@@ -21,6 +21,7 @@ fn hands_on(opcode: &Opcode) -> bool {
             | Asynchronous::AsyncUpdate
             | Asynchronous::CallDone
             | Asynchronous::CallStart
+            | Asynchronous::CallUpdate
             | Asynchronous::CopyDone
             | Asynchronous::CopyStart
             | Asynchronous::DynamicSliceDone

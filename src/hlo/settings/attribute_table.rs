@@ -1,7 +1,8 @@
 //! Attributes that are known by name: those that reading follows, and those that decide no bit, with the reason.
 
 use crate::hlo::opcode::Asynchronous::{
-    AsyncDone, AsyncStart, AsyncUpdate, CallStart, CopyDone, CopyStart, DynamicSliceStart, SliceDone, SliceStart,
+    AsyncDone, AsyncStart, AsyncUpdate, CallStart, CallUpdate, CopyDone, CopyStart, DynamicSliceStart, SliceDone,
+    SliceStart,
 };
 use crate::hlo::opcode::Collective::{
     AllGather, AllGatherStart, AllReduce, AllReduceStart, AllToAll, CollectiveBroadcast, CollectivePermute,
@@ -18,7 +19,7 @@ use crate::hlo::opcode::Opcode::{
     self, Asynchronous, Collective, Control, Decomposition, Elementwise, Identity, Indexed, Movement, Product, Ranking,
     Reduction, Reinterpretation, Single, Token, Tuples,
 };
-use crate::hlo::opcode::Product::{Convolution, Dot, RaggedDot};
+use crate::hlo::opcode::Product::{Convolution, Dot, RaggedDot, ScaledDot};
 use crate::hlo::opcode::Ranking::{Sort, TopK};
 use crate::hlo::opcode::Reduction::{Reduce, ReduceWindow, SelectAndScatter};
 use crate::hlo::opcode::Reinterpretation::{Bitcast, BitcastConvert};
@@ -43,8 +44,8 @@ pub const COLLECTIVES: &[Opcode] = &[
     Collective(ReduceScatter),
 ];
 
-const PRODUCTS: &[Opcode] = &[Product(Convolution), Product(Dot), Product(RaggedDot)];
-const DOTS: &[Opcode] = &[Product(Dot), Product(RaggedDot)];
+const PRODUCTS: &[Opcode] = &[Product(Convolution), Product(Dot), Product(RaggedDot), Product(ScaledDot)];
+const DOTS: &[Opcode] = &[Product(Dot), Product(RaggedDot), Product(ScaledDot)];
 const GATHER: &[Opcode] = &[Indexed(Gather)];
 const SCATTER: &[Opcode] = &[Indexed(Scatter)];
 
@@ -158,6 +159,7 @@ pub const MOVES: &[Opcode] = &[
     Token(AfterAll),
     Asynchronous(AsyncDone),
     Asynchronous(AsyncUpdate),
+    Asynchronous(CallUpdate),
     Reinterpretation(Bitcast),
     Reinterpretation(BitcastConvert),
     Movement(Broadcast),

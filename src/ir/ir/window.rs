@@ -27,6 +27,14 @@ impl Window {
         }
         (!whole.is_empty()).then_some(whole)
     }
+
+    /// The dims of an array of all windows, and the dims of it that lie within a window: each dim's positions, of which there
+    /// are `positions`, are followed by its elements.
+    pub fn dims_by_window(&self, positions: &[usize]) -> (Vec<usize>, Vec<usize>) {
+        let dims: Vec<usize> = positions.iter().zip(&self.0).flat_map(|(count, dim)| [*count, dim.size]).collect();
+        let within = (0..dims.len()).filter(|d| d % 2 == 1).collect();
+        (dims, within)
+    }
 }
 
 /// One dim of a window, in elements.

@@ -201,7 +201,7 @@ impl Rule {
     }
 
     /// Code of an element under a scale, as the rule's library has it: saturated, and NaN where the input or the scale is.
-    fn element(&self, element: &Element, x: &Maximum, scales: ScaleType, scale: u64, g: f32) -> u8 {
+    pub fn element(&self, element: &Element, x: &Maximum, scales: ScaleType, scale: u64, g: f32) -> u8 {
         let s = match (scales, scale, self.under_smallest) {
             (ScaleType::E8M0, 0, UnderSmallest::SmallestNormal) => f64::from(f32::MIN_POSITIVE),
             (ScaleType::E8M0, 0, UnderSmallest::One) => 1.0,

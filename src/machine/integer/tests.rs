@@ -34,7 +34,7 @@ fn a_choice_passes_on_what_is_not_rounded() {
     assert_eq!(chosen(float(), double()), [1.0, 2.0 + 2f64.powi(-40)]);
 }
 
-/// Bits of jaxlib 0.10.2 on XLA:CPU. 2^24 + 2^16 + 1 lies just above a tie of bf16, which f32 does not see; so does
+/// Bits of jaxlib 0.10.2 on a CPU. 2^24 + 2^16 + 1 lies just above a tie of bf16, which f32 does not see; so does
 /// 1 + 2^-8 + 2^-40.
 #[test]
 fn bf16_is_reached_through_f32() {
@@ -55,7 +55,7 @@ fn bf16_is_reached_through_f32() {
     assert_eq!(of(Value::double(vec![1.0 + 2f64.powi(-8) + 2f64.powi(-40)]), DType::BF16), [1.0]);
 }
 
-/// Bits of jaxlib 0.10.2 on XLA:CPU, beside and at every tie of both f8 types, and these.
+/// Bits of jaxlib 0.10.2 on a CPU, beside and at every tie of both f8 types, and these.
 #[test]
 fn f64_is_rounded_once_to_f16_and_f8() {
     let of = |value: f64, to| convert(Value::double(vec![value]), to, true).f32s()[0];

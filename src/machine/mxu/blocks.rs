@@ -100,8 +100,8 @@ impl Problem<'_> {
         Pass { accumulation: self.unit.accumulation, products }
     }
 
-    /// The accumulator's initial value, to which the sum of the first block is added. It is -0 for a chain that XLA:CPU
-    /// flushes: the result is then that of the chain's last step, also where that is -0.
+    /// The accumulator's initial value, to which the sum of the first block is added. It is -0 for a fused chain
+    /// that flushes: the result is then that of the chain's last step, also where that is -0.
     pub fn initial_sum(&self) -> f32 {
         let whole = self.k > 0 && self.unit.accumulation == Accumulation::Chain;
         if whole && self.pass().products == Products::FusedFlushed { -0.0 } else { 0.0 }

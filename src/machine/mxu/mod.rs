@@ -11,7 +11,7 @@
 mod accumulate;
 mod arithmetic;
 mod blocks;
-mod exact;
+pub(super) mod exact;
 mod few_steps;
 mod instructions;
 mod isa;

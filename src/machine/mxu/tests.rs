@@ -149,7 +149,7 @@ fn products_outside_the_range_of_f32_are_fused_in_pairs() {
     assert_eq!(matmul(&[a, l], &[r, r], [1, 2, 1], Passes::One, &unit), [2.0 * f32::from_bits(1)]);
 }
 
-/// Bits of jaxlib 0.10.2 on XLA:CPU: subnormals are flushed and negative zeros sum to +0.
+/// Bits of jaxlib 0.10.2 on a CPU: subnormals are flushed and negative zeros sum to +0.
 #[test]
 fn dots_of_xla_cpu_at_zero() {
     let unit = Unit { accumulation: Accumulation::Chain, flush: true, ..TPU };
@@ -192,7 +192,7 @@ fn flushed_sums_and_products_keep_their_sign() {
     }
 }
 
-/// A chain of fused multiply-adds that is flushed at its end: XLA:CPU stores what the last one gives (jaxlib 0.10.2).
+/// A chain of fused multiply-adds that is flushed at its end: jaxlib 0.10.2 on a CPU stores the result of the last one.
 #[test]
 fn flushed_chains_of_xla_cpu_may_be_negative_zeros() {
     let unit = Unit { accumulation: Accumulation::Chain, flush: true, fused: true, ..TPU };

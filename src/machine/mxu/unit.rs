@@ -17,11 +17,11 @@ pub struct Unit {
     pub accumulation: Accumulation,
     /// The split of f32 operands into bf16 parts.
     pub split: Split,
-    /// Whether f32 products and all their sums flush subnormals and take subnormal operands for zeros, as XLA:CPU's dots
-    /// do (FACTS 3.4). Whether a matrix unit does is not public; bf16 passes keep them (modelling choice).
+    /// Whether f32 products and all their sums flush subnormals and take subnormal operands for zeros, as a CPU's may
+    /// (FACTS 3.4). Whether a matrix unit does is not public; bf16 passes keep them (modelling choice).
     pub flush: bool,
-    /// Whether f32 products are added before they are rounded, where additions are chains. XLA:CPU's are: with one fused
-    /// multiply-add after the other all results of its f32 dots come out (`tests/data/hlo/cpu/matmul_*`).
+    /// Whether f32 products are added before they are rounded, where additions are chains: with one fused
+    /// multiply-add after the other all results of jaxlib's f32 dots on a CPU come out (`tests/data/hlo/cpu/matmul_*`).
     pub fused: bool,
     /// Products between which [`Accumulation::Tiled`] and [`Accumulation::Running`] cut K; none where it is not cut.
     pub k_block: Option<NonZeroUsize>,
@@ -47,8 +47,8 @@ impl Unit {
 
 /// `[m,k] x [k,n]`, row-major, operands held in f32, into `out`, which holds `[m,n]` and is overwritten.
 ///
-/// Each pass is one dot over all of K in the unit's order, from +0, so that negative zeros alone sum to +0 as they do on
-/// XLA:CPU; passes are added smallest first (FACTS 2.3). A NaN in the result is `f32::NAN`, whatever made it.
+/// Each pass is one dot over all of K in the unit's order, from +0, so that negative zeros alone sum to +0 as they do in
+/// XLA; passes are added smallest first (FACTS 2.3). A NaN in the result is `f32::NAN`, whatever made it.
 /// The bits do not depend on the instructions that the processor has, nor on the number of threads.
 ///
 /// # Panics

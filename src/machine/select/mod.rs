@@ -1,9 +1,8 @@
-//! Operations that pick elements: argmax (`best`), sort and top-k (`ranking`, over `radix` and `introsort`), approximate
+//! Operations that pick elements: argmax (`best`), sort and top-k (`ranking`, over `radix`), approximate
 //! top-k (`approximate`).
 
 mod approximate;
 mod best;
-mod introsort;
 mod radix;
 mod ranking;
 

@@ -8,7 +8,6 @@ use crate::ir::CompareOrder;
 use crate::num::flush_f32;
 
 use super::super::backend::Ties;
-use super::introsort::introsort;
 use super::radix::sort_items;
 
 /// An integer that orders as IEEE totalOrder orders the float.
@@ -63,7 +62,11 @@ pub fn sort_by<T: Copy>(ties: Ties, items: &mut Vec<T>, mut less: impl FnMut(T, 
     };
     match ties {
         Ties::InOrder => merge_sort(items, less),
-        Ties::Introsort => introsort(items, &mut less),
+        Ties::Unstable(algorithm) => {
+            let mut order: Vec<u64> = (0..items.len() as u64).collect();
+            algorithm.0.sort(&mut order, &mut |a, b| less(items[a as usize], items[b as usize]));
+            *items = order.into_iter().map(|at| items[at as usize]).collect();
+        }
     }
 }
 
@@ -89,9 +92,9 @@ pub fn sort_indices(row: &[f32], comparator: Comparator, flush: bool, ties: Ties
     let mut items: Vec<u64> = row.iter().enumerate().map(|(at, v)| u64::from(order(*v)) << 32 | at as u64).collect();
     match ties {
         Ties::InOrder => sort_items(&mut items),
-        Ties::Introsort => {
+        Ties::Unstable(algorithm) => {
             let mut pace = Pace::default();
-            introsort(&mut items, &mut |a, b| {
+            algorithm.0.sort(&mut items, &mut |a, b| {
                 pace.spend(1);
                 a >> 32 < b >> 32
             })
@@ -131,6 +134,7 @@ fn merge_sort<T: Copy>(items: &mut Vec<T>, mut less: impl FnMut(T, T) -> bool) {
 mod tests {
     use super::*;
     use crate::deadline;
+    use crate::machine::{Unstable, UnstableSort};
     use std::cmp::Ordering;
     use std::time::{Duration, Instant};
 
@@ -138,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_sort_is_interrupted() {
-        for ties in [Ties::InOrder, Ties::Introsort] {
+        for ties in [Ties::InOrder, Ties::Unstable(Unstable(&LastFirst))] {
             let sort = || {
                 let mut items: Vec<u32> = (0..2_000_000u32).map(|at| at.wrapping_mul(2_654_435_761)).collect();
                 sort_by(ties, &mut items, |a, b| a < b);
@@ -146,6 +150,37 @@ mod tests {
             let until = Instant::now().checked_add(Duration::from_millis(5));
             assert!(deadline::until(until, sort).is_err());
         }
+    }
+
+    /// Puts the last of equal elements first.
+    struct LastFirst;
+
+    impl UnstableSort for LastFirst {
+        fn name(&self) -> &'static str {
+            "last-first"
+        }
+
+        fn sort(&self, positions: &mut [u64], less: &mut dyn FnMut(u64, u64) -> bool) {
+            positions.reverse();
+            positions.sort_by(|a, b| match (less(*a, *b), less(*b, *a)) {
+                (true, _) => Ordering::Less,
+                (_, true) => Ordering::Greater,
+                _ => Ordering::Equal,
+            });
+        }
+    }
+
+    /// An algorithm of a backend decides the order of equal elements alone.
+    #[test]
+    fn ties_lie_as_an_unstable_sort_leaves_them() {
+        let ties = Ties::Unstable(Unstable(&LastFirst));
+        let mut items = vec![(2, 'a'), (1, 'b'), (2, 'c'), (1, 'd')];
+        sort_by(ties, &mut items, |a, b| a.0 < b.0);
+        assert_eq!(items, [(1, 'd'), (1, 'b'), (2, 'c'), (2, 'a')]);
+        let comparator =
+            Comparator { key: 0, descending: true, order: CompareOrder::Total, canonical: false, ties: None };
+        assert_eq!(sort_indices(&[1.0, 3.0, 1.0, 3.0], comparator, false, ties), [3, 1, 2, 0]);
+        assert_eq!(sort_indices(&[1.0, 3.0, 1.0, 3.0], comparator, false, Ties::InOrder), [1, 3, 0, 2]);
     }
 
     /// Measured (FACTS 3.4, 4) and published fixtures (vllm-metal #786, flashinfer #2604).

@@ -8,7 +8,7 @@ use crate::tensor::DType;
 use super::super::backend::DotKernel;
 use super::super::dot_unit::{DotSite, DotUnit};
 use super::super::mxu::Passes;
-use super::super::sum::{RowSum, SumSite};
+use super::super::summation::Summation;
 use super::super::vector::SumOrder;
 use super::pairwise::Operation;
 use super::pointwise::round;
@@ -109,10 +109,8 @@ impl Summed {
         let commutes = !matches!(unit, DotUnit::Matrix(Passes::Three | Passes::Six));
         let rounds_operands = unit == DotUnit::Matrix(Passes::One);
         let reduce = machine.mode.choices.reduce;
-        let on_vector_unit = (unit == DotUnit::Vector && reduce != SumOrder::Tree32).then(|| {
-            let site = SumSite::over(&[k], &[0], DType::F32, true, None);
-            Sum::new(key::SumPlan::Row(RowSum::new(machine.mode, &site).plan(&[k])), machine.unit.flush)
-        });
+        let on_vector_unit = (unit == DotUnit::Vector && reduce != SumOrder::Tree32)
+            .then(|| Sum::new(&Summation::of_dot(machine.mode, k)));
         Summed { mixer: Key::Dot(dot).mixer(), order, commutes, rounds_operands, on_vector_unit }
     }
 

@@ -10,6 +10,7 @@ mod dot_terms;
 mod gathered;
 mod indexed;
 mod packed;
+mod packed_rank;
 mod pairwise;
 mod pointwise;
 mod ranked;

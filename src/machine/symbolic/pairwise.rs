@@ -5,7 +5,6 @@ use crate::tensor::DType;
 
 use super::super::backend::Code;
 use super::super::integer;
-use super::super::summation::sums_as_compiled;
 use super::super::vector::{self, Divide, VectorUnit, ZeroTie};
 use super::pointwise::round;
 use super::run::{Site, Tracer};
@@ -30,9 +29,9 @@ fn round_product(round: &Mixer, symbol: Symbol) -> Symbol {
 
 /// A sum of products in flight, as a term of a sum that adds them one after the other. A machine that adds no such products rounds
 /// the first one, and `fused` adds the other.
-fn terms(tracer: &Tracer, [first, second]: [&Array; 2], fused: impl Fn(Symbol, Symbol) -> Symbol) -> Symbols {
+fn terms([first, second]: [&Array; 2], joins: bool, fused: impl Fn(Symbol, Symbol) -> Symbol) -> Symbols {
     let pairs = first.elements.iter().zip(second.elements.iter());
-    if !first.several && !sums_as_compiled(tracer.machine.mode) {
+    if !first.several && !joins {
         let round = Key::RoundedProduct.mixer();
         return Symbols::array(pairs.map(|(a, b)| fused(*b, round_product(&round, *a))).collect());
     }
@@ -58,10 +57,10 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
             sum.and(a.min(b)).and(a.max(b)).symbol().with(Facts { normal: unit.flush, ..Facts::default() })
         }
     };
-    if let Code::Terms { first } = kernel.code
+    if let Code::Terms { first, joins } = kernel.code
         && arrays.iter().all(|array| array.exact)
     {
-        return terms(tracer, [arrays[first], arrays[1 - first]], fused(false));
+        return terms([arrays[first], arrays[1 - first]], joins, fused(false));
     }
     if let Code::Product { rounded: folded } = kernel.code {
         let product = Key::Product { flush: unit.flush }.mixer();

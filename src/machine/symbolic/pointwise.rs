@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use crate::ir::{Binary, Compare, CompareOrder, Op, Unary};
 use crate::tensor::DType;
 
-use super::super::backend::{Code, FoldedFunction};
+use super::super::backend::Code;
 use super::super::integer::{self, conversion_steps};
-use super::super::vector::{self, ErrorModel, VectorUnit};
+use super::super::vector::{self, FunctionSteps, VectorUnit};
 use super::pairwise::{self, Operation};
 use super::run::{Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
@@ -69,7 +69,10 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
                 shows_nan();
             }
             let mixer = Key::Bits { from, to }.mixer();
-            each(&|symbol| of_type(mixer.and(symbol).symbol(), to))
+            each(&|symbol| {
+                let plain = || of_type(mixer.and(symbol).symbol(), to);
+                tracer.reinterpret(symbol, from, to).unwrap_or_else(plain)
+            })
         }
         Op::ReducePrecision { exponent_bits, mantissa_bits } => {
             let dtype = if from == DType::BF16 { DType::F32 } else { from };
@@ -88,19 +91,17 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
         }
         Op::Unary(unary) => {
             let unit = &tracer.machine.unit.for_accuracy(*unary, instruction.accuracy());
-            let in_library = site.kernel.code == Code::LibraryExponential;
             let function = |source: FunctionSource| Function::new(*unary, from, to, unit, source);
-            let own = function(if in_library { FunctionSource::Library } else { FunctionSource::Unit });
-            let folded = match site.kernel.code {
+            let own = function(FunctionSource::Unit);
+            let coded = match &site.kernel.code {
                 // Its results count as another function's.
-                Code::Folded(FoldedFunction { columns, nearest }) => {
-                    Some((columns, function(FunctionSource::Compiler { nearest })))
-                }
+                Code::Function(coded) => Some((coded, function(FunctionSource::Coded(coded.function.clone())))),
                 _ => None,
             };
-            let apply = |(at, symbol): (usize, &Symbol)| match &folded {
-                Some((columns, folded)) if columns.hold(at) => folded.of(*symbol),
-                _ => own.of(*symbol),
+            let invert = |symbol: Symbol| tracer.invert_bits(symbol, to).filter(|_| *unary == Unary::Not);
+            let apply = |(at, symbol): (usize, &Symbol)| match &coded {
+                Some((columns, function)) if columns.hold(at) => function.of(*symbol),
+                _ => invert(*symbol).unwrap_or_else(|| own.of(*symbol)),
             };
             let applied: Vec<Symbol> = site.of(0).iter().enumerate().map(apply).collect();
             match unary {
@@ -177,19 +178,18 @@ impl Function {
         let errs = unit.error.perturbs().then_some((unit.eup, unit.implementation));
         // Floats up to f32 are computed in f32; what rounds the result comes behind.
         let dtype = if float && from != DType::F64 { DType::F32 } else { from };
-        let of_xla_cpu = |unary| match unary {
-            Unary::Rsqrt => Some(key::OwnWay::Estimate(unit.estimate)),
-            Unary::ExponentialMinusOne if to == DType::F16 => Some(key::OwnWay::HalfSteps),
-            _ => None,
+        let way = match unit.error.library().map(|library| library.steps(unary, to)) {
+            Some(FunctionSteps::OfEstimate) => Some(key::OwnWay::Estimate(unit.estimate)),
+            Some(FunctionSteps::Rounded) => Some(key::OwnWay::StepsOf(to)),
+            Some(FunctionSteps::Plain) | None => None,
         };
-        let way = if unit.error == ErrorModel::XlaCpu { of_xla_cpu(unary) } else { None };
-        let (flush, error) = (unit.flush, unit.error);
-        let key = Key::Function(key::Function { unary, dtype, flush, error, errs, source, way });
         let keeps_subnormals = match unary {
             Unary::Abs | Unary::Negate | Unary::Tanh | Unary::ExponentialMinusOne => true,
             Unary::Cbrt | Unary::Sine | Unary::Tan => true,
             _ => source != FunctionSource::Unit,
         };
+        let (flush, error) = (unit.flush, unit.error);
+        let key = Key::Function(key::Function { unary, dtype, flush, error, errs, source, way });
         let never_negative = matches!(unary, Unary::Exponential | Unary::Logistic | Unary::Abs);
         let f32s = float && from != DType::F64;
         let facts = Facts {
@@ -237,6 +237,8 @@ struct Comparison {
     commutes: bool,
     /// Whether subnormals count as zeros.
     flushes: bool,
+    /// Whether numbers are f32 or bf16 in their usual order, of which a comparison with zero sees the sign and whether it is zero.
+    sees_sign: bool,
 }
 
 impl Comparison {
@@ -252,7 +254,9 @@ impl Comparison {
         let mixer = key.mixer();
         let commutes = one == Compare::Eq;
         let flushes = flush && float && dtype != DType::F64 && order == CompareOrder::Partial;
-        Comparison { mixer, direction, order, integers: (!float).then_some(dtype), flips, negates, commutes, flushes }
+        let sees_sign = matches!(dtype, DType::F32 | DType::BF16) && order == CompareOrder::Partial;
+        let integers = (!float).then_some(dtype);
+        Comparison { mixer, direction, order, integers, flips, negates, commutes, flushes, sees_sign }
     }
 
     fn of(&self, a: Symbol, b: Symbol) -> Symbol {
@@ -263,9 +267,23 @@ impl Comparison {
         if a == b && (self.integers.is_some() || self.order == CompareOrder::Total) {
             return Symbol::of(Number::Integer(i64::from(self.direction.of(Some(std::cmp::Ordering::Equal)))));
         }
+        let is_zero = |symbol: Symbol| symbol.float() == Some(0.0);
+        let (a, b) = match self.sees_sign && is_zero(a) != is_zero(b) {
+            true => (self.rounded(a), self.rounded(b)),
+            false => (a, b),
+        };
         let (a, b) = if self.flushes { (a.unflush(), b.unflush()) } else { (a, b) };
         let (a, b) = if self.flips || self.commutes && b < a { (b, a) } else { (a, b) };
         self.mixer.and(a).and(b).symbol().with_sign(self.negates)
+    }
+}
+
+impl Comparison {
+    /// A number rounded to bf16, where that keeps its sign and makes no zero of it: of f32 that are no subnormals, since bf16 has
+    /// their exponents.
+    fn rounded(&self, symbol: Symbol) -> Symbol {
+        let compared = if self.flushes { symbol.flush() } else { symbol };
+        if symbol.is_known() || !compared.is_normal() { symbol } else { round(compared, DType::BF16) }
     }
 }
 

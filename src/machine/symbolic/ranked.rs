@@ -23,7 +23,8 @@ pub fn rank(tracer: &Tracer, site: &Site) -> Result<Symbols> {
             if !*stable && ties == Ties::InOrder {
                 tracer.grounds.borrow_mut().unstable.insert(site.instruction.name.clone());
             }
-            if let Some(sorted) = sort_by_key(tracer, site, *dim, ties, *to_apply) {
+            let by_key = || sort_by_key(tracer, site, *dim, ties, *to_apply);
+            if let Some(sorted) = sort_packed(tracer, site, *dim, *to_apply).or_else(by_key) {
                 return Ok(sorted);
             }
             let mixer = Key::Sort { ties, flush: mode.chip.flush }.mixer().and(tracer.region(*to_apply)?);
@@ -39,7 +40,11 @@ pub fn rank(tracer: &Tracer, site: &Site) -> Result<Symbols> {
                 false => Key::ByInteger { descending: *largest, dtype }.mixer(),
             };
             let row = |at: usize| mixer.and_all(site.of(0)[at * width..(at + 1) * width].iter().copied());
-            Ok(winners(site, site.of(0).len() / width, row))
+            let found = winners(site, site.of(0).len() / width, row);
+            if let [_, places] = found.arrays()[..] {
+                places.elements.iter().for_each(|place| tracer.place_of_row(*place, width));
+            }
+            Ok(found)
         }
         Op::ApproxTopK(ApproxTopK { k, recall_target, aggregate_to_topk, reduction_input_size_override, .. }) => {
             shows_nan();
@@ -60,8 +65,29 @@ pub fn rank(tracer: &Tracer, site: &Site) -> Result<Symbols> {
 }
 
 /// The order of floats by IEEE totalOrder, ties in the order of places: of top-k, and of sorts that come to the same.
-fn by_bits(descending: bool) -> Mixer {
+pub(super) fn by_bits(descending: bool) -> Mixer {
     Key::ByBits { descending }.mixer()
+}
+
+/// A sort of integers in each of which a float and its place are packed.
+fn sort_packed(tracer: &Tracer, site: &Site, dim: usize, to_apply: ComputationId) -> Option<Symbols> {
+    let ([operand], dtype) = (&site.operands[..], site.shapes[0].element_type()) else { return None };
+    let found = tracer.machine.prepared.regions.comparator(to_apply)?;
+    if !dtype.is_integer() {
+        return None;
+    }
+    let (dims, elements) = (site.dims(0), &operand.as_array().elements);
+    let (length, inner) = (dims[dim], dims[dim + 1..].iter().product::<usize>());
+    let mut sorted = elements.to_vec();
+    for lane in 0..elements.len() / length.max(1) {
+        let place = |i: usize| lane / inner * length * inner + lane % inner + i * inner;
+        let row: Vec<Symbol> = (0..length).map(|i| elements[place(i)]).collect();
+        let keys = tracer.ranked_keys(&row, dtype, found.descending)?;
+        for i in 0..length {
+            sorted[place(i)] = tracer.ranked_key(&keys, i)?;
+        }
+    }
+    Some(Symbols::array(sorted))
 }
 
 /// A stable sort by one key: the places depend on the keys alone.
@@ -99,6 +125,9 @@ fn sort_by_key(tracer: &Tracer, site: &Site, dim: usize, ties: Ties, to_apply: C
         for lane in 0..lanes {
             let of = |operand: usize| (0..length).map(move |i| site.of(operand)[place(lane, i)]);
             let order = mixer.and_all(of(found.key));
+            if counts {
+                (0..length).for_each(|i| tracer.place_of_row(order.and_count(1).and_count(i).symbol(), length));
+            }
             let row = if operand == found.key {
                 order.and_count(0)
             } else if counts {

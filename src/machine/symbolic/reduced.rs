@@ -5,15 +5,15 @@ use crate::ir::{Binary, ComputationId, Window, movement};
 use crate::tensor::DType;
 
 use super::super::blocks::{Scan, Tree};
-use super::super::sum::SumSite;
-use super::super::summation::{Summation, Terms, Way};
+use super::super::sum_code::Terms;
+use super::super::summation::{Summation, Way};
 use super::super::vector::SumOrder;
 use super::gathered::Gathering;
 use super::pairwise::Operation;
 use super::pointwise::round;
 use super::run::{Result, Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
-use super::symbol_key::{Key, ReducePlan, SumPlan};
+use super::symbol_key::{Key, ReducePlan};
 use super::symbols::Symbols;
 
 pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: ComputationId) -> Result<Symbols> {
@@ -36,7 +36,7 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
         return in_rows(rows, &|row| windows.of(row));
     }
     if let (Joined::Sum, [rows]) = (joined, &rows[..]) {
-        let sum = sum_plan(tracer, site, &reduced, inits[0]);
+        let sum = Sum::new(&summation(tracer, site, &reduced, inits[0]));
         return in_rows(rows, &|row| sum.of(inits[0], row.iter().copied(), dtype));
     }
     if let (Joined::Gathers(binary), [rows]) = (joined, &rows[..])
@@ -126,8 +126,9 @@ pub struct Sum {
 }
 
 impl Sum {
-    pub fn new(plan: SumPlan, flush: bool) -> Sum {
-        Sum { mixer: Key::Sum { plan, flush }.mixer(), flush }
+    pub fn new(summation: &Summation) -> Sum {
+        let flush = summation.rows().flushes();
+        Sum { mixer: Key::Sum { plan: summation.plan(), flush }.mixer(), flush }
     }
 
     /// A sum of these terms, rounded to its type.
@@ -147,35 +148,15 @@ fn summation(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> S
         true => (DType::F32, Terms::Products),
         false => (dtype, Terms::Numbers),
     };
-    let sum = SumSite::over(dims, reduced, dtype, init.float() == Some(0.0), site.instruction.fusion);
-    Summation::new(tracer.machine.mode, site.kernel.sum_loop, &sum, terms)
+    let from_zero = init.float() == Some(0.0);
+    Summation::over(tracer.machine.mode, &site.kernel.sums, (dims, reduced), (dtype, terms), from_zero)
 }
 
-/// Type to which each addition is rounded, if a sum is taken in XLA:CPU's windows.
+/// Type to which each addition is rounded, if a sum is taken in windows.
 fn step_in_windows(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Option<DType> {
     let dtype = site.shapes[0].element_type();
     let in_windows = matches!(summation(tracer, site, reduced, init).way(), Way::Unit(sum) if sum.in_windows());
     in_windows.then(|| tracer.machine.mode.step_of(dtype).dtype())
-}
-
-/// The machine's sum of floats up to f32, or of products that are not rounded yet.
-fn sum_plan(tracer: &Tracer, site: &Site, reduced: &[usize], init: Symbol) -> Sum {
-    let extents: Vec<usize> = reduced.iter().map(|d| site.dims(0)[*d]).collect();
-    let exact = site.operands[0].as_array().exact;
-    let summation = summation(tracer, site, reduced, init);
-    Sum::new(plan(&summation, site, exact, &extents), tracer.machine.unit.flush)
-}
-
-/// All that decides in which order and with which roundings a sum over these extents is taken.
-fn plan(summation: &Summation, site: &Site, exact: bool, extents: &[usize]) -> SumPlan {
-    match summation.way() {
-        Way::Unit(sum) => SumPlan::Row(sum.plan(extents)),
-        Way::SideBySide(_) if exact => SumPlan::ProductLoop(site.kernel.sum_loop),
-        Way::SideBySide(_) => SumPlan::Loop(site.kernel.sum_loop),
-        Way::ChainOfTwo => SumPlan::ProductsTwoAtFirst,
-        Way::ChainOfRounded(beside, sum) => SumPlan::RoundedProducts(*beside, sum.plan(extents)),
-        Way::Chain => SumPlan::Products,
-    }
 }
 
 pub fn reduce_window(tracer: &Tracer, site: &Site, window: &Window, to_apply: ComputationId) -> Result<Symbols> {
@@ -185,13 +166,12 @@ pub fn reduce_window(tracer: &Tracer, site: &Site, window: &Window, to_apply: Co
     let joint = Joint::new(tracer, site, to_apply)?;
     let Some(Cumulative { dim, reversed }) = cumulative(window, dims) else {
         let (mode, from_zero) = (tracer.machine.mode, init.float() == Some(0.0));
-        let of_windows = || Summation::of_windows(mode, site.kernel.sum_loop, (site.instruction, window), from_zero);
+        let of_windows = || Summation::of_windows(mode, &site.kernel.sums, (site.instruction, window), from_zero);
         if joint.binary() == Some(Binary::Add)
             && dtype == DType::F32
             && let Some(summation) = of_windows()
         {
-            let extents: Vec<usize> = window.0.iter().map(|dim| dim.size).collect();
-            let sum = Sum::new(plan(&summation, site, false, &extents), tracer.machine.unit.flush);
+            let sum = Sum::new(&summation);
             return windows(tracer, site, window, |row| sum.of(init, row.iter().copied(), dtype));
         }
         let gathering = joint.binary().and_then(|binary| Gathering::new(tracer, binary, dtype));
@@ -280,7 +260,7 @@ impl<'t> Joint<'t> {
     }
 }
 
-/// A reduction in XLA:CPU's windows, each of them a chain.
+/// A reduction in windows, each of them a chain.
 struct Windows<'t> {
     tree: Tree,
     joint: Joint<'t>,

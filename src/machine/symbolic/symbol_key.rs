@@ -9,10 +9,11 @@ use crate::ir::{Binary, Compare, CompareOrder, LibraryFunction, Opaque, ScatterD
 use crate::tensor::DType;
 
 use super::super::backend::Ties;
-use super::super::loop_sum_order::{Beside, SumLoop};
+use super::super::coded::Coded;
+use super::super::function_code::FunctionCode;
 use super::super::mxu::{Passes, Unit};
 use super::super::select::{Binning, Fault};
-use super::super::sum::RowPlan;
+use super::super::summation::SumPlan;
 use super::super::vector::{ErrorModel, Estimate, Eup, Implementation, SumOrder, ZeroTie};
 use super::symbol::Mixer;
 
@@ -95,8 +96,8 @@ pub enum Key {
     Update,
     /// A scatter whose indices arguments decide.
     Scatter(ScatterDims),
-    /// Integers side by side in the bits of one.
-    Packed,
+    /// Bits of other numbers in one integer, and the bits of its type where its sign may be set.
+    Packed { signed_bits: u32 },
     /// A key of tests.
     #[cfg(test)]
     Test(&'static str),
@@ -112,28 +113,26 @@ pub struct Function {
     /// The generation and the implementation whose error it has, where it errs.
     pub errs: Option<(Eup, Implementation)>,
     pub source: FunctionSource,
-    /// The choice that XLA:CPU's function leaves to the processor or the type.
+    /// The choice that a library's function leaves to the processor or the type.
     pub way: Option<OwnWay>,
 }
 
-/// A choice within XLA:CPU's function.
+/// A choice within a library's function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OwnWay {
-    /// The processor's estimate, which rsqrt refines.
+    /// The processor's estimate, which it refines.
     Estimate(Estimate),
-    /// expm1 of f16, each step of which is rounded.
-    HalfSteps,
+    /// The type to which each step is rounded.
+    StepsOf(DType),
 }
 
 /// The code that computes a function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum FunctionSource {
     /// The vector unit's.
     Unit,
-    /// A library's.
-    Library,
-    /// The compiler's own, which has computed it of constants: rounded to nearest, or as C computes it.
-    Compiler { nearest: bool },
+    /// The backend's.
+    Coded(Coded<dyn FunctionCode>),
 }
 
 /// The choice that decides an operation of two operands beside its types.
@@ -162,23 +161,6 @@ pub enum Dot {
     Vector { order: SumOrder, flush: bool },
     /// On the matrix unit.
     Matrix(Passes, Unit),
-}
-
-/// In which order and with which roundings a sum is taken.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum SumPlan {
-    /// In the vector unit's or the library's order.
-    Row(RowPlan),
-    /// In a loop of the compiler's.
-    Loop(SumLoop),
-    /// In such a loop, of products that are not rounded before.
-    ProductLoop(SumLoop),
-    /// Products that are not rounded before, in order.
-    Products,
-    /// The same, the first joining the second before that is rounded.
-    ProductsTwoAtFirst,
-    /// Products that are rounded before, several sums side by side.
-    RoundedProducts(Beside, RowPlan),
 }
 
 /// The join of terms that are no plain sum.

@@ -93,7 +93,7 @@ pub(crate) fn in_chunks<T: Send>(values: &mut [T], work: impl Fn(usize, &mut [T]
 }
 
 /// `work(0), work(1), ...` of `count` rows with `width` elements each, in their order.
-pub(crate) fn over_rows<T: Send>(count: usize, width: usize, work: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+pub fn over_rows<T: Send>(count: usize, width: usize, work: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
     if count.saturating_mul(width) < PARALLEL {
         (0..count).map(work).collect()
     } else {

@@ -13,19 +13,19 @@ use super::eup::Eup;
 use super::f64_function::function_of_f64;
 use super::rounded_function;
 use super::simd::{self, Work};
-use super::{Divide, VectorUnit, ZeroTie, fdlibm, glibc_power, half, round_to, xla};
+use super::{Divide, VectorUnit, ZeroTie, round_to};
 
 /// Applies a function in place, in f32, and rounds to `dtype`; transcendental functions are correctly rounded, then
 /// perturbed where the unit's error model says so.
 ///
-/// On a unit that flushes, subnormal operands count as zeros and subnormal results become zeros. As measured on XLA:CPU
-/// (jaxlib 0.10.2), `abs` and `negate` keep subnormals, and so do `tanh` and `exponential-minus-one`, which return a
+/// On a unit that flushes, subnormal operands count as zeros and subnormal results become zeros. As measured
+/// on jaxlib 0.10.2, `abs` and `negate` keep subnormals, and so do `tanh` and `exponential-minus-one`, which return a
 /// small operand as it is.
 pub fn unary(unary: Unary, dtype: DType, values: &mut [f32], unit: &VectorUnit) {
     in_chunks(values, |_, chunk| {
-        let by_halves =
-            dtype == DType::F16 && unit.error == ErrorModel::XlaCpu && half::apply(unary, chunk, unit.estimate);
-        if !by_halves {
+        let library = unit.error.library();
+        let in_steps = library.is_some_and(|library| library.unary_in_steps(unary, dtype, chunk, unit.estimate));
+        if !in_steps {
             unary_f32(unary, chunk, unit);
             round_to(dtype, chunk);
         }
@@ -53,7 +53,7 @@ fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
         Unary::RoundNearestEven => to_integer!(f32::round_ties_even),
         Unary::Sign => to_integer!(|v: f32| if v == 0.0 || v.is_nan() { v } else { v.signum() }),
         Unary::Tanh | Unary::ExponentialMinusOne => transcendental(unary, values, unit),
-        Unary::Cbrt | Unary::Sine | Unary::Tan if unit.error == ErrorModel::XlaCpu => {
+        _ if unit.error.library().is_some_and(|library| library.keeps_subnormals(unary)) => {
             transcendental(unary, values, unit);
         }
         Unary::Cbrt
@@ -84,7 +84,7 @@ fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
 
 /// A function with the unit's errors.
 fn transcendental(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
-    if unit.error == ErrorModel::XlaCpu && xla::apply(unary, values, unit.estimate) {
+    if unit.error.library().is_some_and(|library| library.unary(unary, values, unit.estimate)) {
         return;
     }
     if !unit.perturbs() {
@@ -165,6 +165,9 @@ fn binary_f32(binary: Binary, at: usize, values: &mut [f32], other: Side<f32>, u
             if unit.flush { each!(|a, b| flush_f32($function(flush_f32(a), flush_f32(b)))) } else { each!($function) }
         };
     }
+    if let Some(function) = unit.error.library().and_then(|library| library.binary(binary)) {
+        return each!(function);
+    }
     match binary {
         Binary::Add => arithmetic!(|a: f32, b: f32| a + b),
         Binary::Subtract => arithmetic!(|a: f32, b: f32| a - b),
@@ -174,9 +177,6 @@ fn binary_f32(binary: Binary, at: usize, values: &mut [f32], other: Side<f32>, u
         }
         Binary::Divide => arithmetic!(|a: f32, b: f32| a / b),
         Binary::Remainder => arithmetic!(|a: f32, b: f32| a % b),
-        // Calls of the C library take subnormals as they are.
-        Binary::Atan2 if unit.error == ErrorModel::XlaCpu => each!(fdlibm::arc_tangent_of_quotient),
-        Binary::Power if unit.error == ErrorModel::XlaCpu => each!(|a, b| flush_f32(glibc_power::power(a, b))),
         Binary::Atan2 => arithmetic!(core_math::atan2f),
         Binary::Power => arithmetic!(core_math::powf),
         Binary::Maximum => each!(|a: f32, b: f32| larger(a, b, unit)),

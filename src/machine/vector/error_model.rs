@@ -5,6 +5,7 @@ use crate::num::F32;
 
 use super::eup::Eup;
 use super::f64_function::function_of_f64;
+use super::function_library::{FunctionLibrary, Functions};
 use super::seeded::{self, mix};
 use super::stated::{ErrorBound, Implementation, Tolerance, statement};
 
@@ -95,32 +96,34 @@ pub enum ErrorModel {
     Seeded,
     /// Off by the whole bound, to the side that a hash of the argument decides.
     Worst,
-    /// XLA:CPU's own polynomials, bit for bit (FACTS 3.5).
-    XlaCpu,
+    /// As a library computes them, bit for bit.
+    Library(Functions),
 }
 
 impl ErrorModel {
-    /// All of them, the default first.
-    pub const ALL: &'static [ErrorModel] =
-        &[ErrorModel::CorrectlyRounded, ErrorModel::Seeded, ErrorModel::Worst, ErrorModel::XlaCpu];
+    /// Those of any unit, the default first; [`super::super::Chip::functions`] may name a library beside them.
+    pub const ALL: &'static [ErrorModel] = &[ErrorModel::CorrectlyRounded, ErrorModel::Seeded, ErrorModel::Worst];
+
+    /// The library that computes functions, if one does.
+    pub fn library(self) -> Option<&'static dyn FunctionLibrary> {
+        match self {
+            ErrorModel::Library(functions) => Some(functions.0),
+            ErrorModel::CorrectlyRounded | ErrorModel::Seeded | ErrorModel::Worst => None,
+        }
+    }
 
     /// The name in a mode, as in `exp=worst`.
-    pub const fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             ErrorModel::CorrectlyRounded => "cr",
             ErrorModel::Seeded => "seeded",
             ErrorModel::Worst => "worst",
-            ErrorModel::XlaCpu => "xla",
+            ErrorModel::Library(functions) => functions.0.name(),
         }
     }
 
-    /// The one of this name, if there is one.
-    pub fn from_name(name: &str) -> Option<ErrorModel> {
-        ErrorModel::ALL.iter().copied().find(|model| model.name() == name)
-    }
-
     /// Its description, for listings.
-    pub const fn doc(self) -> &'static str {
+    pub fn doc(self) -> &'static str {
         match self {
             ErrorModel::CorrectlyRounded => "correctly rounded",
             ErrorModel::Seeded => {
@@ -131,10 +134,7 @@ impl ErrorModel {
                 "off by the whole bound that the compiler states, to the side that a hash of the argument decides; power by log and \
                  exp; tpu7x, of which nothing is stated, as v6e (modelling choice)"
             }
-            ErrorModel::XlaCpu => {
-                "exp, expm1, log, log1p, tanh and logistic by XLA:CPU's own polynomials with fused multiply-adds, bit for \
-                 bit as measured on jaxlib 0.10.2 on x86-64 (FACTS 3.5); the others correctly rounded"
-            }
+            ErrorModel::Library(functions) => functions.0.doc(),
         }
     }
 

@@ -1,47 +1,43 @@
 //! The vector unit: elementwise operations, sums and running sums, in f32 (or f64 for f64 values).
 //!
 //! [`VectorUnit`] holds what modes differ in. Functions are correctly rounded (`elementwise`, `rounded_function`), as
-//! XLA:CPU has them (`xla`, `half`, `glibc`, `library`; `release` says which release of it), or off within their bounds
+//! a library has them (`function_library`), or off within their bounds
 //! (`error_model`): those that the TPU compiler states (`stated`), used up or not (`seeded`). Sums have an order (`sum_order`),
 //! whose additions are rounded (`step`); `rounding` narrows results, and `promise` says what they may err by.
 
 mod arrays;
 mod elementwise;
 mod error_model;
+mod estimate;
 mod eup;
 mod f64_function;
-mod fdlibm;
-mod glibc;
-mod glibc_power;
-mod half;
-mod library;
+mod function_library;
 mod promise;
 mod rounded_function;
 mod rounding;
-mod rsqrt_estimate;
 mod seeded;
 mod simd;
 mod stated;
 mod step;
 mod sum_order;
-mod xla;
 
-pub(super) use arrays::{Side, in_chunks, in_rows, over_rows};
+pub use arrays::over_rows;
+pub(super) use arrays::{Side, in_chunks, in_rows};
 pub(super) use elementwise::{binary, binary_f64, binary_scalar, compare, compare_f64, extreme, unary, unary_f64};
 pub use error_model::ErrorModel;
+pub use estimate::Estimate;
 pub use eup::Eup;
-pub(super) use library::library_exponential;
+pub use function_library::{FunctionLibrary, FunctionSteps, Functions};
 pub use promise::{FunctionPromise, Reciprocal, arithmetic_type};
-pub use rounding::reduced_format;
-pub(super) use rounding::{reduce_precision, reduce_precision_code, round_to};
-pub use rsqrt_estimate::Estimate;
+pub(super) use rounding::{reduce_precision, reduce_precision_code};
+pub use rounding::{reduced_format, round_to};
 pub(super) use simd::prefetch;
+pub use simd::{Loop, run as run_loop};
 pub use stated::Implementation;
 pub(super) use stated::{choose, has_two};
 pub use step::StepRounding;
 pub use sum_order::{ScanOrder, SumOrder};
 pub(super) use sum_order::{TREE, Weighted, column_sums, running_sums, sum, sums};
-pub(super) use xla::folded_exponential;
 
 /// A vector unit as one mode has it.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +54,7 @@ pub struct VectorUnit {
     pub implementation: Implementation,
     /// The errors of functions and quotients.
     pub error: ErrorModel,
-    /// The processor's estimate that XLA:CPU's rsqrt refines.
+    /// The processor whose estimate a library's rsqrt refines.
     pub estimate: Estimate,
 }
 
@@ -91,6 +87,6 @@ impl Divide {
 pub enum ZeroTie {
     /// The second operand (TPU, FACTS 3.3).
     Second,
-    /// IEEE 754-2019: +0 is the larger, -0 the smaller. XLA:CPU does so, whichever operand comes first (FACTS 3.3).
+    /// IEEE 754-2019: +0 is the larger, -0 the smaller, whichever operand comes first (FACTS 3.3).
     Ieee,
 }

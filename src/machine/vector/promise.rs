@@ -76,9 +76,10 @@ impl VectorUnit {
             return FunctionPromise { relative: 0.0, floor };
         }
         match self.error {
-            // Measured over all arguments with a normal result: 2.76 eps just below overflow, 1 eps elsewhere. Results
-            // below the normal ones are zeros on any chip.
-            ErrorModel::XlaCpu => FunctionPromise { relative: 3.0 * f64::from(f32::EPSILON), floor: F32.min_normal() },
+            ErrorModel::Library(functions) => functions
+                .0
+                .promise(Unary::Exponential)
+                .unwrap_or(FunctionPromise { relative: f64::INFINITY, floor: f64::INFINITY }),
             _ if self.perturbs() => {
                 let bound = self.bound(Unary::Exponential);
                 FunctionPromise { relative: bound.least_at(1.0).relative, floor: floor.max(bound.floor) }
@@ -93,11 +94,7 @@ impl VectorUnit {
         match (arithmetic_type(dtype), self.error) {
             // Correctly rounded, all but one.
             (DType::F64, _) => (unary != Unary::Logistic).then_some([0.0; 2]),
-            (_, ErrorModel::XlaCpu) => match unary {
-                Unary::Sqrt => Some([0.0; 2]),
-                Unary::Exponential => Some([self.exponential(dtype).relative, 0.0]),
-                _ => None,
-            },
+            (_, ErrorModel::Library(functions)) => functions.0.promise(unary).map(|promise| [promise.relative, 0.0]),
             _ if self.perturbs() => {
                 // Logarithms are the functions whose results are of any size and whose bounds are absolute.
                 let size = if matches!(unary, Unary::Log | Unary::LogPlusOne) { 8.0 } else { 1.0 };

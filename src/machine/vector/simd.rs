@@ -3,14 +3,14 @@
 #![allow(unsafe_code, reason = "functions with target features are called where the processor has them")]
 
 /// A loop over values, worth compiling for wider instructions.
-pub(super) trait Loop {
+pub trait Loop {
     /// Computes in place, with the same results whether `FMA` (fused multiply-adds cost one instruction) or not. To be
     /// marked `inline(always)`, so that it is compiled for its caller's instructions.
     fn run<const FMA: bool>(values: &mut [f32]);
 }
 
 /// Runs a loop with the widest instructions that the processor has.
-pub(super) fn run<L: Loop>(values: &mut [f32]) {
+pub fn run<L: Loop>(values: &mut [f32]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
         // SAFETY: `wide` is an ordinary safe function but for the instructions that it is compiled to. Calling it is

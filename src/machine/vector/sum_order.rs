@@ -1,7 +1,5 @@
 //! Orders of sums and running sums (FACTS 3.2, 3.11).
 
-mod ynn;
-
 use std::marker::PhantomData;
 
 use crate::num::flush_f32;
@@ -23,14 +21,8 @@ pub enum SumOrder {
     /// (modelling choice for TPUs).
     Lanes,
     /// Windows of 32 elements one addition after the other, and their sums the same way, until one is left
-    /// (XLA:CPU's TreeReductionRewriter).
+    /// (XLA's TreeReductionRewriter, FACTS 3.11).
     Tree32,
-    /// As YNNPACK sums, with this many lanes: 16 along rows, 1 where whole rows are added. XLA:CPU leaves sums in fusions
-    /// of a kind of their own to it (FACTS 3.11).
-    Ynn {
-        /// Partial sums side by side.
-        lanes: usize,
-    },
 }
 
 impl SumOrder {
@@ -43,7 +35,6 @@ impl SumOrder {
             SumOrder::Chain => "chain",
             SumOrder::Lanes => "lanes",
             SumOrder::Tree32 => "tree32",
-            SumOrder::Ynn { .. } => "ynn",
         }
     }
 
@@ -61,10 +52,9 @@ impl SumOrder {
                  choice: the TPU's order is not public)"
             }
             SumOrder::Tree32 => {
-                "windows of 32 summed in order, their sums again, as XLA:CPU's TreeReductionRewriter; the padding of a \
+                "windows of 32 summed in order, their sums again, as XLA's TreeReductionRewriter; the padding of a \
                  length that is no multiple of 32 is split between both ends, the odd one last"
             }
-            SumOrder::Ynn { .. } => "four lanes of 16, in three levels, the last one compensated, as YNNPACK sums",
         }
     }
 
@@ -82,7 +72,6 @@ impl SumOrder {
                 return chain(TREE) as u64 + self.longest_chain(count.div_ceil(TREE));
             }
             SumOrder::Tree32 => chain(count),
-            SumOrder::Ynn { lanes } => return ynn::longest_chain(count, lanes),
         };
         additions as u64
     }
@@ -119,7 +108,7 @@ impl ScanOrder {
     pub const fn doc(self) -> &'static str {
         match self {
             ScanOrder::Sequential => "one addition after the other (modelling choice for TPUs)",
-            ScanOrder::Blocked(16) => "in blocks of 16, recursively: XLA:CPU's ReduceWindowRewriter (FACTS 3.11)",
+            ScanOrder::Blocked(16) => "in blocks of 16, recursively: XLA's ReduceWindowRewriter (FACTS 3.11)",
             ScanOrder::Blocked(_) => {
                 "in blocks of 128, as the TPU compiler's output writes a cumsum of 1024 (the order inside a block is not \
                  public)"
@@ -181,7 +170,7 @@ pub fn sums(
     step: StepRounding,
     unit: &VectorUnit,
 ) -> Vec<f32> {
-    if width == 1 && !matches!(order, SumOrder::Ynn { .. }) {
+    if width == 1 {
         // In each of these orders one element is added to zeros.
         return with_adder!(step, unit, adder => values.iter().map(|v| adder.add(0.0, *v)).collect());
     }
@@ -286,7 +275,6 @@ impl<const FLUSH: bool, S: Step> Adder<FLUSH, S> {
                 }
                 self.sum(&windows, order)
             }
-            SumOrder::Ynn { lanes } => self.ynn(row, lanes),
         }
     }
 

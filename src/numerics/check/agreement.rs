@@ -25,7 +25,7 @@ impl Check for Agreement {
     fn doc(&self) -> &'static str {
         "Asks: do two evaluations that mean the same give the same? Why it matters: a result that depends on the batch, on \
          padding or on what else a program computes cannot be reproduced. Fails when: more than `allowance` (a share, 0 by \
-         default) of the elements of a result differ in value from those of `against`: a mode, another program over the \
+         default) of the elements of a result differ in value from those of `against`: a mode, another program or file over the \
          same input (results are matched by name), or `alone`, which evaluates each row by itself."
     }
 
@@ -70,7 +70,10 @@ impl CaseCheck for Agreement {
         const SETTING: &str = "against";
         let missing = PlanFault::Missing { setting: SETTING, expected: "a mode, a program or `alone`" };
         let text = settings.against.as_deref().ok_or(missing)?;
-        let against = if text == "alone" {
+        let against = if let Some(file) = &settings.program {
+            file.build(case.n, file.batch(case.n)).map_err(|e| PlanFault::from(e).of(SETTING))?;
+            Against::File(file.clone(), case.program.output_names.clone())
+        } else if text == "alone" {
             case.spec.build(case.n, 1).map_err(|e| PlanFault::NotAlone(e).of(SETTING))?;
             Against::Alone
         } else if text.contains('/') {
@@ -88,6 +91,8 @@ impl CaseCheck for Agreement {
 enum Against {
     Mode(Mode),
     Program(ProgramSpec),
+    /// A file's program, whose results have the names of the case's in order.
+    File(ProgramSpec, Vec<String>),
     Alone,
 }
 
@@ -195,6 +200,11 @@ impl Same {
                 let program = spec.build(batch.n, rows)?;
                 let results = computed(batch, &program, batch.arguments, batch.first_row)?;
                 Ok(named(&program.output_names, results))
+            }
+            Against::File(spec, names) => {
+                let program = spec.build(batch.n, spec.batch(batch.n))?;
+                let results = computed(batch, &program, batch.arguments, batch.first_row)?;
+                Ok(named(names, results))
             }
             Against::Alone => self.alone(batch),
         }

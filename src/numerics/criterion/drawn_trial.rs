@@ -1,10 +1,12 @@
-//! Honest runs of a program on drawn inputs, and the same with faults, for tolerances.
+//! Honest runs of a program on drawn or given inputs, and the same with faults, for tolerances.
 
 use crate::analysis::plain_matmul;
 use crate::input::{self, Argument, InputError, InputKey, InputSpec};
-use crate::ir::Program;
+use crate::ir::{Program, ValueId};
+use crate::machine::mxu::Accumulation;
+use crate::machine::vector::{ScanOrder, SumOrder};
 use crate::machine::{EvalError, Mode, PRECISIONS};
-use crate::num::{Direction, round_f64};
+use crate::num::{Direction, Format, round_f64};
 use crate::oracle::{Demand, Oracle, OracleError, TruthTensor};
 use crate::program::{BuildError, ProgramSpec};
 use crate::subject;
@@ -23,15 +25,13 @@ pub enum Reference {
     Mode(Mode),
 }
 
-/// Runs of a program in a mode on inputs of a distribution.
+/// A program whose runs in a mode are honest.
 #[derive(Clone)]
-pub struct DrawnTrials {
+pub struct HonestProgram {
+    /// The name of the program, for errors.
+    pub name: String,
     /// The program; its first float result counts.
-    pub program: ProgramSpec,
-    /// Its size.
-    pub n: usize,
-    /// The distribution of its arguments.
-    pub input: InputSpec,
+    pub program: Program,
     /// The mode whose results are honest.
     pub mode: Mode,
     /// The values that the test expects.
@@ -61,39 +61,81 @@ pub enum TrialError {
     Open(usize),
 }
 
-impl DrawnTrials {
-    /// So many runs, with seeds from 0 on.
+impl HonestProgram {
+    /// A built-in program of a size.
     ///
     /// # Errors
-    /// If the program cannot be built or run, or its truth stays open.
-    pub fn trials(&self, runs: u64) -> Result<Vec<ToleranceTrial>, TrialError> {
-        let program = self.program.build(self.n, self.program.rows)?;
-        let taken = Argument::of_program(&program);
+    /// If it cannot be built.
+    pub fn of_spec(
+        spec: &ProgramSpec,
+        n: usize,
+        mode: Mode,
+        reference: Reference,
+    ) -> Result<HonestProgram, TrialError> {
+        let program = spec.build(n, spec.rows)?;
+        Ok(HonestProgram { name: spec.to_string(), program, mode, reference })
+    }
+
+    /// So many runs on arguments of a distribution, with seeds from 0 on. `n` is the size that the arguments are drawn for.
+    ///
+    /// # Errors
+    /// If the program cannot be run, or its truth stays open.
+    pub fn drawn(&self, distribution: &InputSpec, n: usize, runs: u64) -> Result<Vec<ToleranceTrial>, TrialError> {
+        let taken = Argument::of_program(&self.program);
         let of_seed = |seed: u64| {
-            let (suite, input) = ("tolerance".to_string(), self.input.to_string());
-            let key = InputKey { suite, input, n: self.n as u64, seed };
+            let (suite, input) = ("tolerance".to_string(), distribution.to_string());
+            let key = InputKey { suite, input, n: n as u64, seed };
             let rows = 0..taken.first().map_or(0, |argument| argument.rows() as u64);
-            self.trial(&program, &input::generate(&self.input, &key, &taken, rows)?)
+            let arguments = input::generate(distribution, &key, &taken, rows)?;
+            self.trial(&self.mode, &arguments, &self.expected(&arguments)?)
         };
         (0..runs).map(of_seed).collect()
     }
 
-    /// One run on these arguments.
+    /// A run on these arguments in the mode, and one in each other order of sums: all are honest.
     ///
     /// # Errors
-    /// As [`DrawnTrials::trials`].
-    pub fn trial(&self, program: &Program, arguments: &[Tensor]) -> Result<ToleranceTrial, TrialError> {
-        let no_float = || TrialError::NoFloat(self.program.to_string());
-        let run = |mode: &Mode| subject::evaluate(program, mode, arguments);
-        let results = run(&self.mode)?;
-        let at = results.iter().position(|tensor| tensor.dtype().is_float()).ok_or_else(no_float)?;
-        let format = results[at].dtype().format().ok_or_else(no_float)?;
-        let values = |results: &[Tensor]| results.get(at).map(|tensor| tensor.data().to_f64s()).unwrap_or_default();
-        let computed = values(&results);
-        let expected = match &self.reference {
-            Reference::Mode(mode) => values(&run(mode)?),
+    /// As [`HonestProgram::drawn`].
+    pub fn on(&self, arguments: &[Tensor]) -> Result<Vec<ToleranceTrial>, TrialError> {
+        let expected = self.expected(arguments)?;
+        let mut modes = vec![self.mode.clone()];
+        let accumulations = Accumulation::ALL.iter().filter(|order| **order != Accumulation::Trunc);
+        for (at, accumulation) in accumulations.enumerate() {
+            let mut mode = self.mode.clone();
+            mode.choices.acc = *accumulation;
+            mode.choices.reduce = SumOrder::ALL[at % SumOrder::ALL.len()];
+            mode.choices.scan = ScanOrder::ALL[at % ScanOrder::ALL.len()];
+            if !modes.contains(&mode) {
+                modes.push(mode);
+            }
+        }
+        modes.iter().map(|mode| self.trial(mode, arguments, &expected)).collect()
+    }
+
+    /// The position of the first float result, and its format.
+    fn float_result(&self) -> Result<(usize, &'static Format), TrialError> {
+        let entry = self.program.entry();
+        let format = |id: &ValueId| entry.instructions[*id].shape.dtype().filter(|dtype| dtype.is_float())?.format();
+        let found = self.program.outputs().iter().enumerate().find_map(|(at, id)| Some((at, format(id)?)));
+        found.ok_or_else(|| TrialError::NoFloat(self.name.clone()))
+    }
+
+    /// The format of its first float result.
+    ///
+    /// # Errors
+    /// If there is no float result.
+    pub fn format(&self) -> Result<&'static Format, TrialError> {
+        Ok(self.float_result()?.1)
+    }
+
+    /// The values that the test expects for these arguments.
+    fn expected(&self, arguments: &[Tensor]) -> Result<Vec<f64>, TrialError> {
+        let (program, (at, format)) = (&self.program, self.float_result()?);
+        let no_float = || TrialError::NoFloat(self.name.clone());
+        Ok(match &self.reference {
+            Reference::Mode(mode) => values(&subject::evaluate(program, mode, arguments)?, at),
             Reference::Truth | Reference::Rounded => {
-                let mut demands = vec![Demand::None; results.len()];
+                let mut demands = vec![Demand::None; program.outputs().len()];
                 demands[at] = Demand::Rounded;
                 let truth = Oracle::default().evaluate(program, arguments, &demands)?;
                 let Some(TruthTensor::Float(truth)) = truth.outputs.get(at) else { return Err(no_float()) };
@@ -106,22 +148,35 @@ impl DrawnTrials {
                 };
                 truth.rounded.iter().map(round).collect()
             }
-        };
+        })
+    }
+
+    /// One honest run on these arguments.
+    fn trial(&self, mode: &Mode, arguments: &[Tensor], expected: &[f64]) -> Result<ToleranceTrial, TrialError> {
+        let (program, (at, format)) = (&self.program, self.float_result()?);
+        let run = |mode: &Mode| subject::evaluate(program, mode, arguments);
+        let results = run(mode)?;
+        let computed = values(&results, at);
         let width = results[at].dims().last().copied().unwrap_or(1).max(1);
         let mut faulty = faults(&computed, width);
         faulty.extend(missing_products(program, at, arguments, &computed));
-        let passes = self.mode.precision.passes;
+        let passes = mode.precision.passes;
         for precision in PRECISIONS.iter().take_while(|row| row.passes != passes) {
-            let lower = self.mode.clone().with_precision(precision);
-            let other = values(&run(&lower)?);
+            let lower = mode.clone().with_precision(precision);
+            let other = values(&run(&lower)?, at);
             // Of some operands no precision makes another result.
             if other != computed {
                 let name = format!("precision {}", precision.name);
                 faulty.push(FaultyRun { name, is_gross: true, computed: other });
             }
         }
-        Ok(ToleranceTrial { computed, expected, format, faulty })
+        Ok(ToleranceTrial { computed, expected: expected.to_vec(), format, faulty })
     }
+}
+
+/// The numbers of one result.
+fn values(results: &[Tensor], at: usize) -> Vec<f64> {
+    results.get(at).map(|tensor| tensor.data().to_f64s()).unwrap_or_default()
 }
 
 /// Faults of results alone: rows of `width` elements.

@@ -20,17 +20,19 @@ mod order_of_additions;
 mod partial_sum;
 mod statistics;
 mod tolerance;
+mod tolerance_question;
 
 pub use decide::{Criterion, CriterionError, Decision, Reason, Standing};
 pub use detectable::Detectable;
 pub use dot_arithmetic::{DotArithmetic, DotError};
 pub use dot_outputs::{Dots, DotsError};
-pub use drawn_trial::{DrawnTrials, Reference, TrialError};
+pub use drawn_trial::{HonestProgram, Reference, TrialError};
 pub use honest::{Honest, Latitude};
 pub use named_rule::{DotResults, NamedRule};
 pub use order_of_additions::AdditionOrder;
 pub use statistics::{Observation, ProductError, Statistics, z_scores};
 pub use tolerance::{FaultyRun, Tolerance, ToleranceReport, ToleranceTrial, ToleranceVerdict};
+pub use tolerance_question::{AnswerOfRuns, HonestRuns, QuestionError, ToleranceAnswer, ToleranceQuestion};
 
 #[cfg(test)]
 mod tests;

@@ -187,17 +187,24 @@ impl ToleranceReport {
         let largest: Vec<f64> = trials.iter().map(largest_of).collect();
         let failed = largest.iter().filter(|ratio| **ratio > 1.0).count() as u64;
         let runs = trials.len() as u64;
-        let passes = |at: usize| {
-            let accepted = trials.iter().filter(|trial| {
-                let faulty = trial.faulty.get(at);
-                faulty.is_some_and(|run| tolerance.accepts(&run.computed, &trial.expected, trial.format))
-            });
-            2 * accepted.count() > trials.len()
+        // A fault that changes nothing of a run is not among its faults.
+        let passes = |name: &str| {
+            let runs =
+                trials.iter().filter_map(|trial| Some((trial, trial.faulty.iter().find(|run| run.name == name)?)));
+            let accepts = |(trial, run): (&ToleranceTrial, &FaultyRun)| {
+                tolerance.accepts(&run.computed, &trial.expected, trial.format)
+            };
+            let (accepted, all) = runs.map(accepts).fold((0, 0), |(yes, all), is| (yes + usize::from(is), all + 1));
+            2 * accepted > all
         };
         let unseen = |is_gross: bool| -> Vec<String> {
-            let faults =
-                first.faulty.iter().enumerate().filter(|(at, fault)| fault.is_gross == is_gross && passes(*at));
-            faults.map(|(_, fault)| fault.name.clone()).collect()
+            let mut names: Vec<&String> = Vec::new();
+            for fault in trials.iter().flat_map(|trial| &trial.faulty).filter(|fault| fault.is_gross == is_gross) {
+                if !names.contains(&&fault.name) {
+                    names.push(&fault.name);
+                }
+            }
+            names.into_iter().filter(|name| passes(name)).cloned().collect()
         };
         let gross = unseen(true);
         let verdict = match ToleranceVerdict::of_counts(failed, runs) {
@@ -262,7 +269,7 @@ fn propose(tolerance: &Tolerance, trials: &[ToleranceTrial], format: &Format) ->
 
 #[cfg(test)]
 mod tests {
-    use super::super::drawn_trial::{DrawnTrials, Reference};
+    use super::super::drawn_trial::{HonestProgram, Reference};
     use super::*;
     use crate::num::{BF16, F32};
 
@@ -271,14 +278,9 @@ mod tests {
     }
 
     fn verdict(tolerance: Tolerance, program: &str, n: usize, input: &str, mode: &str) -> ToleranceVerdict {
-        let drawn = DrawnTrials {
-            program: program.parse().unwrap(),
-            n,
-            input: input.parse().unwrap(),
-            mode: mode.parse().unwrap(),
-            reference: Reference::Truth,
-        };
-        ToleranceReport::new(&tolerance, &drawn.trials(4).unwrap()).unwrap().verdict
+        let (spec, mode) = (program.parse().unwrap(), mode.parse().unwrap());
+        let honest = HonestProgram::of_spec(&spec, n, mode, Reference::Truth).unwrap();
+        ToleranceReport::new(&tolerance, &honest.drawn(&input.parse().unwrap(), n, 4).unwrap()).unwrap().verdict
     }
 
     /// Tolerances below a rounding of the result's type, from public threads.
@@ -338,14 +340,9 @@ mod tests {
 
     #[test]
     fn proposals_hold_for_honest_runs_and_see_other_precisions() {
-        let drawn = DrawnTrials {
-            program: "matmul[lhs=8xn,rhs=nx8]".parse().unwrap(),
-            n: 128,
-            input: "normal".parse().unwrap(),
-            mode: "v5e/highest/off".parse().unwrap(),
-            reference: Reference::Rounded,
-        };
-        let trials = drawn.trials(4).unwrap();
+        let (spec, mode) = ("matmul[lhs=8xn,rhs=nx8]".parse().unwrap(), "v5e/highest/off".parse().unwrap());
+        let honest = HonestProgram::of_spec(&spec, 128, mode, Reference::Rounded).unwrap();
+        let trials = honest.drawn(&"normal".parse().unwrap(), 128, 4).unwrap();
         for tolerance in [close(1.0, 1.0), Tolerance::Ulp(1e9), Tolerance::Nmse(2.0)] {
             let blind = ToleranceReport::new(&tolerance, &trials).unwrap();
             assert_eq!(blind.verdict.name(), "blind", "{tolerance}");

@@ -2,10 +2,10 @@
 //!
 //! The constants come from the promises that stand beside the machine's own code; the machine computes nothing here.
 
-use crate::analysis::{Analysis, Precision, Reducer, is_cumulative, is_of_integers, is_spread};
+use crate::analysis::{Analysis, Precision, Reducer, is_of_integers, is_spread};
 use crate::ir::{Binary, Class, Fusion, Instruction, Op, Unary, ValueId};
 use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
-use crate::machine::{Mode, PRECISIONS, Prepared, SumSite, VectorDots, conversion_steps, divides_by_one_number};
+use crate::machine::{Mode, PRECISIONS, Prepared, VectorDots, conversion_steps, divides_by_one_number};
 use crate::num::{BF16, Format};
 use crate::oracle::{Additions, Latitude, Reciprocal, Rounding};
 use crate::rewrite::{Choices, Freedom, Point};
@@ -262,8 +262,8 @@ impl Maker<'_> {
                     None => Latitude::Rounded(Rounding { reciprocal: inverse, ..own }),
                 }
             }
-            // XLA:CPU has the C library's, of which nothing is promised.
-            Binary::Power | Binary::Atan2 if self.unit.error != ErrorModel::XlaCpu && !self.unit.perturbs() => {
+            // Of a library's nothing is promised.
+            Binary::Power | Binary::Atan2 if self.unit.error.library().is_none() && !self.unit.perturbs() => {
                 Latitude::Rounded(own)
             }
             _ => Latitude::Unknown,
@@ -323,21 +323,12 @@ impl Maker<'_> {
                 };
                 let dtype = exchanged.unwrap_or(operand.element_type());
                 let from_zero = self.is_zero(instruction.operands[1]);
-                let over = |extents: &[usize], reduced: &[usize]| {
-                    SumSite::over(extents, reduced, dtype, from_zero, instruction.fusion)
+                let is_last = match &instruction.op {
+                    Op::Reduce { dims, .. } => *dims == [operand.dims().len().max(1) - 1],
+                    _ => false,
                 };
-                let all = |extents: &[usize]| over(extents, &(0..extents.len()).collect::<Vec<_>>());
-                let (site, is_last) = match &instruction.op {
-                    Op::Reduce { dims, .. } => (over(operand.dims(), dims), *dims == [operand.dims().len().max(1) - 1]),
-                    Op::ReduceWindow { window, .. } => match is_cumulative(window, operand.dims()) {
-                        Some(dim) => (all(&[operand.dims()[dim]]), false),
-                        None => (all(&window.0.iter().map(|dim| dim.size).collect::<Vec<_>>()), false),
-                    },
-                    _ => return Latitude::Unknown,
-                };
-                let width = site.width();
                 let place = (self.analysis.program.entry, id);
-                let Some(declared) = self.prepared.sum_promise(self.mode, place, &site) else {
+                let Some(declared) = self.prepared.sum_promise(self.mode, place, from_zero) else {
                     return Latitude::Unknown;
                 };
                 let is_window = matches!(instruction.op, Op::ReduceWindow { .. });
@@ -345,6 +336,7 @@ impl Maker<'_> {
                     return Latitude::Unknown;
                 }
                 // Every term meets all others at most; adding a zero rounds nothing.
+                let width = declared.terms;
                 let any = (width + if from_zero { 0 } else { declared.inits }) as u64;
                 let chain = if is_last && !is_window && !self.orders { declared.chain } else { any };
                 // A running sum, and what a region interprets, is stored in its own type at every step.

@@ -8,6 +8,7 @@ use crate::input::{Argument, InputKey, InputSpec, generate};
 use crate::ir::{Binary, Builder, Compare, Op, Precision, Program, Unary, ValueId};
 use crate::machine::mxu::Accumulation;
 use crate::machine::{self, Mode};
+use crate::mode::of_this_build;
 use crate::program::ProgramSpec;
 use crate::tensor::{DType, Data, Tensor};
 
@@ -87,7 +88,7 @@ fn witnesses_hold_when_they_are_run_again() {
 /// The program of choices gives the bits of the declared program, as it stands and with the first options taken.
 #[test]
 fn the_first_options_are_the_declared_program() {
-    for mode in ["v5e/default/off", "v6e/default/off", "xla-cpu/default/off"] {
+    for mode in of_this_build(&["v5e/default/off", "v6e/default/off", "xla-cpu/default/off"]) {
         let mode: Mode = mode.parse().unwrap();
         for (spec, n) in [
             ("keep_max[rows=4]", 64),

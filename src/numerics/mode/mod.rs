@@ -8,8 +8,11 @@ use std::str::FromStr;
 
 use ulpgate_machine::{Arithmetic, Chip, Choices, ModeError, PrecisionRow, REFINEMENTS};
 
+pub(crate) use chips::BACKEND_SOURCES;
 use chips::ROWS;
 
+#[cfg(test)]
+pub(crate) use chips::of_this_build;
 pub use chips::{CHIPS, find_chip};
 
 /// The arithmetic in which a program is evaluated, of a chip that has a name.
@@ -52,7 +55,7 @@ impl Mode {
         };
         let mut all: Vec<Arithmetic> = CHIPS.iter().flat_map(of).collect();
         for row in REFINEMENTS.iter().filter(|row| keys.contains(&row.key)) {
-            all = all.iter().flat_map(|arithmetic| row.each(arithmetic)).collect();
+            all = all.iter().flat_map(|arithmetic| arithmetic.with_each(row)).collect();
         }
         all.into_iter().map(Mode).collect()
     }
@@ -76,7 +79,7 @@ impl FromStr for Mode {
     type Err = ModeError;
 
     fn from_str(text: &str) -> Result<Mode, ModeError> {
-        Arithmetic::named(text, &ROWS).map(Mode)
+        Arithmetic::read(text, &ROWS).map(Mode)
     }
 }
 
@@ -100,50 +103,30 @@ impl PartialEq for Mode {
 
 #[cfg(test)]
 mod tests {
-    use super::Mode;
-    use ulpgate_machine::{ModeFault, ModePart};
+    use ulpgate_machine::ModePart;
+
+    use super::{CHIPS, Mode};
 
     #[test]
-    fn modes_print_as_they_parse() {
-        for text in ["v5e/default/off", "v6e/highest/tpu+acc=pairwise", "cpu/f32/cpu", "v3/high/gpu+split=rne+dsr=off"]
-        {
-            assert_eq!(text.parse::<Mode>().map(|m| m.to_string()).as_deref(), Ok(text));
+    fn each_chip_is_named_by_a_mode_that_prints_as_it_parses() {
+        for chip in CHIPS {
+            let text = format!("{}/highest/tpu", chip.name);
+            assert_eq!(text.parse::<Mode>().map(|mode| mode.to_string()), Ok(text));
         }
     }
 
     #[test]
-    fn defaults_and_order_of_refinements_are_canonical() {
-        let mode = "v5e/default/off+dsr=off+acc=block".parse::<Mode>().map(|m| m.to_string());
-        assert_eq!(mode.as_deref(), Ok("v5e/default/off+dsr=off"));
+    fn parts_make_the_mode_that_their_text_names() {
+        let mode = Mode::new("v5e", "high", "off", "acc=pairwise");
+        assert_eq!(mode, "v5e/high/off+acc=pairwise".parse());
+        let fault = Mode::new("v5a", "high", "off", "").map_err(|error| (error.text, error.fault.part()));
+        assert_eq!(fault, Err(("v5a/high/off".to_string(), ModePart::Chip)));
     }
 
+    /// A declared precision keeps the choices of a chip, with a compiler that changes nothing.
     #[test]
-    fn unknown_parts_are_named_with_the_nearest_known_one() {
-        let why = |text: &str| text.parse::<Mode>().map_err(|e| e.to_string()).err().unwrap_or_default();
-        assert!(why("v5a/default/off").contains("did you mean `v5e`"));
-        assert!(why("v5e/hihg/off").contains("did you mean `high`"));
-        assert!(why("v5e/default/of").contains("did you mean `off`"));
-        assert!(why("v5e/default/off+ac=chain").contains("did you mean `acc`"));
-        assert!(why("v5e/default/off+acc=chains").contains("did you mean `chain`"));
-        assert!(why("v5e").contains("chip/precision/excess"));
-    }
-
-    #[test]
-    fn an_error_tells_which_part_is_at_fault() {
-        let fault = |text: &str| text.parse::<Mode>().unwrap_err().fault;
-        assert_eq!(fault("v5e/highest"), ModeFault::Form);
-        // Each name is one that another part knows.
-        let parts = [
-            ("high/high/off", ModePart::Chip),
-            ("v5e/v5e/off", ModePart::Precision),
-            ("v5e/high/acc", ModePart::Excess),
-            ("v5e/high/off+acc", ModePart::Refinements),
-            ("v5e/high/off+off=on", ModePart::Refinements),
-            ("v5e/high/off+dsr=on+dsr=on", ModePart::Refinements),
-            ("v5e/high/off+dsr=high", ModePart::Refinements),
-        ];
-        for (text, part) in parts {
-            assert_eq!(fault(text).part(), part, "{text}");
-        }
+    fn declared_modes_keep_their_choices() {
+        let mode: Mode = "v6e/default/tpu+acc=pairwise".parse().unwrap();
+        assert_eq!(mode.declare("f32").map(|mode| mode.to_string()).as_deref(), Ok("v6e/f32/off+acc=pairwise"));
     }
 }

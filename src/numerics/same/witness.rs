@@ -187,6 +187,10 @@ fn shown(what: String, [a, b]: [&Tensor; 2], places: [usize; 2]) -> Shown {
 
 /// Scales of normal numbers, each for four trials: the last ones reach subnormals of f32 and overflow.
 const SCALES: [f64; 8] = [1.0, 4.0, 0.05, 30.0, 1e-3, 1e4, 1e-41, 1e30];
+/// Scales of scores, of which a softmax makes neither one token nor all alike: what samplers pick hangs on their last bits.
+const SCORES: [f64; 3] = [4.0, 2.0, 1.0];
+/// The first trial that may be of scores: before it, every scale has its turn.
+const FIRST_SCORES: u64 = 4 * SCALES.len() as u64;
 /// Integers below these, one a trial: indices, tokens, lengths.
 const BELOW: [u64; 5] = [8, 64, 2, 1024, 50_000];
 
@@ -197,13 +201,16 @@ pub fn streams(trial: u64) -> Streams {
 
 /// An argument of a trial. Of four trials in a row one has ties, zeros, subnormals and infinities among its numbers, one positive
 /// numbers in every other argument, as variances and counts are, and one arguments whose products end near the least normal
-/// number of f32, every other time in rows of equal numbers.
+/// number of f32, every other time in rows of equal numbers. From the 33rd trial on, three of eight are scores of tokens.
 pub fn fill(trial: u64, argument: usize, shape: &Shape) -> Tensor {
     let streams = streams(trial);
     let (mut sampler, mut pace) = (streams.sampler(argument as u64, 0), Pace::default());
     let (dtype, count) = (shape.element_type(), shape.elements());
     let data = if dtype.is_float() {
+        // Three of eight trials: a row of other numbers leaves a sampler no choice.
+        let is_scores = trial >= FIRST_SCORES && (trial.is_multiple_of(4) || trial % 8 == 3);
         let scale = match trial % 4 {
+            _ if is_scores => SCORES[trial as usize / 4 % SCORES.len()],
             2 => {
                 let exponent = 80.0 * streams.sampler(u64::MAX, 0).uniform() - 42.0;
                 let near = 2.0 * sampler.uniform() - 39.0;
@@ -216,7 +223,7 @@ pub fn fill(trial: u64, argument: usize, shape: &Shape) -> Tensor {
             pace.spend(16);
             let value = sampler.normal() * scale;
             let value = if positive { value.abs() } else { value };
-            if trial % 4 == 3 && sampler.below(16) == 0 { special(sampler, value) } else { value }
+            if trial % 4 == 3 && !is_scores && sampler.below(16) == 0 { special(sampler, value) } else { value }
         };
         let equal = if trial % 8 == 6 { shape.dims().last().copied().unwrap_or(1).max(1) } else { 1 };
         let each = (0..count.div_ceil(equal)).map(|_| value(&mut sampler));

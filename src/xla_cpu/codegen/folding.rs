@@ -15,7 +15,14 @@ use super::sum_weight::{OF_REGISTER_OF_CALLS as CALL, weight};
 use super::unroll::{ANALYZED, LOOP, is_small, is_worth_unrolling};
 use super::ways::element_read;
 
-use crate::machine::FoldedFunction;
+/// A function of f32 in columns that LLVM has folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoldedFunction {
+    /// The folded columns.
+    pub columns: FoldedColumns,
+    /// Whether they hold the nearest value: the loop is unrolled before it is vectorized.
+    pub nearest: bool,
+}
 
 /// For each exponential, logarithm, sine and cosine of f32 in a compiled fusion, the columns that LLVM folds
 /// ([`find_folded_columns`]). In loops that are vectorized first, only exponentials are followed.

@@ -34,7 +34,7 @@ mod unroll;
 mod ways;
 mod with_code;
 
-pub use folding::{find_folded_columns, find_folded_functions};
+pub use folding::{FoldedFunction, find_folded_columns, find_folded_functions};
 pub use fusion::{Contractions, find_contractions};
 pub use inner::Inner;
 pub use inner_product::find_inner_products;

@@ -8,7 +8,6 @@
 use crate::ir::{
     Computation, ComputationId, Fusion, Instruction, LibraryFunction, Op, Shape, ValueId, Window, WindowDim,
 };
-use crate::machine::DotLoop;
 use crate::tensor::DType;
 
 use super::super::library::{DotOrder, LibraryDot};
@@ -17,7 +16,7 @@ use super::negative_zero::is_no_negative_zero;
 use super::sum_term::{RUN, Term, WIDEST};
 use super::unroll::{ANALYZED, UNROLLED, UNROLLED_IF_ANALYZED, is_small};
 
-pub use crate::machine::{Beside, Columns, Rows, SumLoop};
+pub use super::super::sum_loop_order::{Beside, Columns, DotLoop, Rows, SumLoop};
 
 /// A step of a loop over the innermost dim.
 #[derive(Clone, Copy, Debug)]

@@ -125,7 +125,7 @@ pub fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         | Opcode::Movement(Movement::GetDimensionSize | Movement::SetDimensionSize)
         | Opcode::Other(_)
         | Opcode::Outside(_)
-        | Opcode::Product(Product::Convolution | Product::RaggedDot)
+        | Opcode::Product(Product::Convolution | Product::RaggedDot | Product::ScaledDot)
         | Opcode::Ranking(_)
         | Opcode::Reduction(Reduction::SelectAndScatter)
         | Opcode::Reinterpretation(Reinterpretation::BitcastConvert)

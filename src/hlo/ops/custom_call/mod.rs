@@ -9,6 +9,7 @@ use crate::hlo::builder::{Emitter, Value};
 use crate::hlo::error::LowerError;
 use crate::ir::{ApproxTopK, Op, PartialReduce, Shape, ValueId};
 
+use super::product::scaled;
 use super::{asynchronous, factorization};
 use call_config::config;
 
@@ -46,6 +47,7 @@ const KNOWN: &[&str] = &[
     "Qr",
     "QrDecompositionBlock",
     "TopK",
+    "TopKBatchMajorSmallK",
     "X64Combine",
     "X64SplitHigh",
     "X64SplitLow",
@@ -111,6 +113,7 @@ pub fn over_arrays(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> R
             largest(e)?;
             e.emit(Op::TopK { k, largest: true }, operands, Some(claimed))
         }
+        "TopKBatchMajorSmallK" => largest_integers(e, operands, &claimed),
         "PartialReduce" => {
             largest(e)?;
             let op = match e.attributes().find("backend_config") {
@@ -153,12 +156,33 @@ pub fn over_arrays(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> R
             };
             e.emit(Op::ApproxTopK(op), operands, Some(claimed))
         }
+        _ if scaled::TARGETS.contains(&target) => scaled::custom_call(e, target, operands, claimed),
         other => {
-            let known: Vec<&str> = KNOWN.iter().chain(MARKS).copied().collect();
+            let known: Vec<&str> = KNOWN.iter().chain(scaled::TARGETS).chain(MARKS).copied().collect();
             let why = format!("custom call `{other}` is not supported; supported are {}", known.join(", "));
             Err(e.unknown_at("custom_call_target", why))
         }
     }
+}
+
+/// The largest integers of each row, from the largest on (FACTS 9.4). Equal integers are one value, so that no order among them
+/// is asked for.
+fn largest_integers(e: &mut Emitter, operands: Vec<ValueId>, claimed: &Shape) -> Result<ValueId> {
+    let operand = e.single(&operands)?;
+    let shape = e.shape(operand).clone();
+    let dtype = shape.dtype().filter(|dtype| dtype.is_integer());
+    let (Some(dtype), Some((&k, rows))) = (dtype, claimed.dims().split_last()) else {
+        let why = format!("TopKBatchMajorSmallK of {shape} is not supported: it takes the integers that a key packs");
+        return Err(e.unknown_at("custom_call_target", why));
+    };
+    if claimed.dtype() != Some(dtype) || shape.dims().split_last().is_none_or(|(n, own)| own != rows || *n < k) {
+        return Err(e.fail(format!("the largest integers of {shape} are no {claimed}")));
+    }
+    let dim = rows.len();
+    let to_apply = e.larger_first(dtype);
+    let sorted = e.emit(Op::Sort { dim, stable: true, to_apply }, operands, None)?;
+    let part = Op::Slice { start: vec![0; dim + 1], limit: claimed.dims().to_vec(), stride: vec![1; dim + 1] };
+    e.emit(part, vec![sorted], None)
 }
 
 /// Refuses a custom call whose comparator does not take the largest values.

@@ -1,6 +1,7 @@
-//! Products of arrays: dots, ragged dots and convolutions, all of which become dots.
+//! Products of arrays: dots, ragged dots, scaled dots and convolutions, all of which become dots.
 
 mod convolution;
+pub mod scaled;
 
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ pub fn lower(e: &mut Emitter, product: Product, operands: Vec<ValueId>, claimed:
         Product::Convolution => convolution(e, operands, claimed),
         Product::Dot => dot(e, operands, claimed),
         Product::RaggedDot => ragged_dot(e, operands, claimed),
+        Product::ScaledDot => scaled::scaled_dot(e, operands, claimed),
     }
 }
 

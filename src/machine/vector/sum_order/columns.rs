@@ -18,13 +18,12 @@ struct Part {
 }
 
 impl Part {
-    /// The parts of a sum over `count` rows, of which `at_once` are given at a time; `None` for orders that are known along
-    /// rows only.
-    fn of(order: SumOrder, count: usize, at_once: usize) -> Option<Vec<Part>> {
+    /// The parts of a sum over `count` rows, of which `at_once` are given at a time.
+    fn of(order: SumOrder, count: usize, at_once: usize) -> Vec<Part> {
         let at_once = at_once.max(1);
         let cut = |rows: Range<usize>| rows.clone().step_by(at_once).map(move |at| at..rows.end.min(at + at_once));
         let one_chain = |rows: Range<usize>| Part { width: 1, chains: vec![cut(rows).collect()] };
-        Some(match order {
+        match order {
             SumOrder::Tree32 if count > TREE => windows(count).into_iter().map(one_chain).collect(),
             SumOrder::Chain | SumOrder::Tree32 => vec![one_chain(0..count)],
             SumOrder::Lanes => {
@@ -39,8 +38,7 @@ impl Part {
                 };
                 (0..LANES).step_by(lanes).map(part).collect()
             }
-            SumOrder::Ynn { .. } => return None,
-        })
+        }
     }
 }
 
@@ -53,7 +51,7 @@ fn windows(count: usize) -> Vec<Range<usize>> {
 }
 
 /// The sums of the columns of a matrix `[count, columns]`: of each what [`super::sum`] gives of a row of its elements. `rows`
-/// gives rows, row-major and `at_once` at most, in any order and on any thread. `None` for orders that are known along rows only.
+/// gives rows, row-major and `at_once` at most, in any order and on any thread.
 ///
 /// # Errors
 /// Those of `rows`.
@@ -63,8 +61,8 @@ pub fn column_sums<V: Deref<Target = [f32]>, E: Send>(
     (order, step): (SumOrder, StepRounding),
     unit: &VectorUnit,
     rows: impl Fn(Range<usize>) -> Result<V, E> + Sync,
-) -> Result<Option<Vec<f32>>, E> {
-    let Some(parts) = Part::of(order, count, at_once) else { return Ok(None) };
+) -> Result<Vec<f32>, E> {
+    let parts = Part::of(order, count, at_once);
     let size = count * columns / parts.len().max(1);
     let sums = with_adder!(step, unit, adder => {
         over_rows(parts.len(), size, |at| adder.part_sums(&parts[at], columns, &rows))
@@ -74,15 +72,15 @@ pub fn column_sums<V: Deref<Target = [f32]>, E: Send>(
         SumOrder::Lanes => {
             with_adder!(step, unit, adder => simd::widest(Halves { adder, lanes: &mut sums }));
             sums.truncate(columns);
-            Ok(Some(sums))
+            Ok(sums)
         }
         _ if parts.len() > 1 => Ok(next_level(&sums, columns, (order, step), unit)),
-        _ => Ok(Some(sums)),
+        _ => Ok(sums),
     }
 }
 
 /// The sums of the sums of windows.
-fn next_level(sums: &[f32], columns: usize, how: (SumOrder, StepRounding), unit: &VectorUnit) -> Option<Vec<f32>> {
+fn next_level(sums: &[f32], columns: usize, how: (SumOrder, StepRounding), unit: &VectorUnit) -> Vec<f32> {
     let rows = |rows: Range<usize>| Ok::<_, Infallible>(&sums[rows.start * columns..rows.end * columns]);
     let Ok(sums) = column_sums([sums.len() / columns.max(1), columns], TREE, how, unit, rows);
     sums

@@ -1,4 +1,4 @@
-//! Orders against sums written out by hand, and against what XLA:CPU gives.
+//! Orders against sums written out by hand, and against bits of jaxlib.
 
 use std::ops::Range;
 
@@ -39,7 +39,7 @@ fn short_rows_are_summed_in_order() {
     assert_eq!(sum(&[], SumOrder::Lanes, StepRounding::F32, &UNIT), 0.0);
 }
 
-/// Bits that jaxlib 0.10.2 gives on XLA:CPU for `lax.reduce(x, 0., lax.add, (0,))`.
+/// Bits that jaxlib 0.10.2 gives on a CPU for `lax.reduce(x, 0., lax.add, (0,))`.
 #[test]
 fn trees_are_those_of_xla_cpu() {
     let measured =
@@ -50,7 +50,7 @@ fn trees_are_those_of_xla_cpu() {
     }
 }
 
-/// XLA:CPU (jaxlib 0.10.2) gives +0 for the sum and the running sums of negative zeros.
+/// jaxlib 0.10.2 on a CPU gives +0 for the sum and the running sums of negative zeros.
 #[test]
 fn negative_zeros_sum_to_zero() {
     for order in SumOrder::ALL {
@@ -98,7 +98,7 @@ fn columns_are_summed_as_rows() {
                 let rows = |rows: Range<usize>| Ok::<_, ()>(&values[rows.start * columns..rows.end * columns]);
                 for at_once in [1, 7, 200] {
                     let sums = column_sums([count, columns], at_once, (*order, step), &unit, rows);
-                    for (column, found) in sums.unwrap().unwrap().into_iter().enumerate() {
+                    for (column, found) in sums.unwrap().into_iter().enumerate() {
                         let row: Vec<f32> = values.iter().skip(column).step_by(columns).copied().collect();
                         let expected = sum(&row, *order, step, &unit);
                         let what = format!("{order:?} {step:?} {flush} {count} x {columns}, {at_once} at once");
@@ -108,8 +108,6 @@ fn columns_are_summed_as_rows() {
             }
         }
     }
-    let library = (SumOrder::Ynn { lanes: 16 }, StepRounding::F32);
-    assert_eq!(column_sums([1, 1], 1, library, &UNIT, |_| Ok::<_, ()>(&[1.0][..])), Ok(None));
     let failing = (SumOrder::Lanes, StepRounding::F32);
     assert_eq!(column_sums([200, 1], 3, failing, &UNIT, |rows| Err::<&[f32], _>(rows.end).map_err(|_| ())), Err(()));
 }

@@ -1,6 +1,8 @@
 //! Dots.
 
-use crate::ir::{Computation, DotPlan, Op, Shape, ValueId};
+use std::borrow::Cow;
+
+use crate::ir::{Computation, DotPlan, Op, Shape, ValueId, movement};
 use crate::machine::DotSite;
 use crate::machine::mxu::{DotPromise, Intake};
 use crate::num::BF16;
@@ -12,7 +14,7 @@ use super::{Forward, Refusal, Value, gamma};
 
 /// The errors of a dot's results; `own` is that of the operands, `None` where they are exact.
 pub struct Dot {
-    sizes: [usize; 3],
+    plan: DotPlan,
     machine: Vec<Both>,
     own: Option<Vec<f64>>,
 }
@@ -25,10 +27,11 @@ impl Dot {
         machine.into_iter().enumerate().map(|(i, machine)| machine.map(|m| total(m, own(i)))).collect()
     }
 
-    /// The values that a dot gives to others, in f32 or rounded to the narrower `dtype`.
-    pub fn elements(self, [x, y]: [&[Element]; 2], dtype: DType) -> Vec<Element> {
+    /// The values that a dot gives to others, in f32 or rounded to the narrower `dtype`. `operands` are of these shapes.
+    pub fn elements(self, operands: [&[Element]; 2], shapes: [&Shape; 2], dtype: DType) -> Vec<Element> {
+        let [x, y] = laid_out(&self.plan, operands, shapes);
         let v = |elements: &[Element]| elements.iter().map(|e| e.v).collect::<Vec<f64>>();
-        let exact = product(&v(x), &v(y), self.sizes);
+        let exact = products(&v(&x), &v(&y), &self.plan);
         let own = |i: usize| self.own.as_ref().map_or(0.0, |own| own[i]);
         let element = |(i, v): (usize, f64)| {
             // The sum is exact, then rounded to f64.
@@ -42,17 +45,13 @@ impl Dot {
 }
 
 impl Forward<'_> {
-    /// The errors of a plain matmul.
+    /// The errors of a dot, whatever its contracting and batch dims.
     pub fn dot(&self, value: ValueId, operands: [&Value; 2], shapes: [&Shape; 2]) -> Result<Dot, Refusal> {
         let instruction = &self.program.entry().instructions[value];
         let Op::Dot { dims, .. } = &instruction.op else {
             return Err(Refusal("the value is no dot".to_string()));
         };
         let plan = DotPlan::new(dims, shapes[0].dims(), shapes[1].dims());
-        if plan.batch != 1 || plan.lhs_transpose.is_some() || plan.rhs_transpose.is_some() {
-            return Err(Refusal("a bound is derived for plain matmuls only".to_string()));
-        }
-        let sizes = [plan.m, plan.k, plan.n];
         let dtypes = shapes.map(|shape| shape.dtype());
         let entry = self.program.entry();
         let ids = &instruction.operands;
@@ -69,25 +68,53 @@ impl Forward<'_> {
             && let Some(scale) = self.scale.at(value)
         {
             let bound = |scale: &f64| if scale.is_finite() { bound(*scale, [0.0; 2]) } else { special };
-            return Ok(Dot { sizes, machine: scale.iter().map(bound).collect(), own: None });
+            return Ok(Dot { plan, machine: scale.iter().map(bound).collect(), own: None });
         }
-        let [x, y] = &operands.map(enter);
+        let entered = operands.map(enter);
+        let [x, y] = &laid_out(&plan, [&entered[0], &entered[1]], shapes);
         let column = |of: &[Element], part: fn(&Element) -> f64| of.iter().map(part).collect::<Vec<f64>>();
         let [a, b] = [x, y].map(|side| magnitudes(&column(side, |e| e.v)));
-        let scale = product(&a, &b, sizes);
+        let scale = products(&a, &b, &plan);
         // The operands' own errors, each at most |A| dB + dA |B| + dA dB.
         let propagated = |part: fn(&Element) -> f64| -> Vec<f64> {
             let [dx, dy] = [x, y].map(|side| column(side, part));
             if dx.iter().chain(&dy).all(|e| *e == 0.0) {
                 return vec![0.0; scale.len()];
             }
-            let parts = [product(&a, &dy, sizes), product(&dx, &b, sizes), product(&dx, &dy, sizes)];
+            let parts = [products(&a, &dy, &plan), products(&dx, &b, &plan), products(&dx, &dy, &plan)];
             (0..scale.len()).map(|i| parts[0][i] + parts[1][i] + parts[2][i]).collect()
         };
         let [certain, probable] = [propagated(|e| e.machine[0]), propagated(|e| e.machine[1])];
         let bound = |i: usize| if scale[i].is_finite() { bound(scale[i], [certain[i], probable[i]]) } else { special };
-        Ok(Dot { sizes, machine: (0..scale.len()).map(bound).collect(), own: Some(propagated(|e| e.own)) })
+        let machine = (0..scale.len()).map(bound).collect();
+        let own = Some(propagated(|e| e.own));
+        Ok(Dot { plan, machine, own })
     }
+}
+
+/// Operands in the order of `batch` products `[m,k] x [k,n]`: batch, free, contracting, and batch, contracting, free.
+fn laid_out<'a>(plan: &DotPlan, operands: [&'a [Element]; 2], shapes: [&Shape; 2]) -> [Cow<'a, [Element]>; 2] {
+    let orders = [&plan.lhs_transpose, &plan.rhs_transpose];
+    [0, 1].map(|side| match orders[side] {
+        None => Cow::Borrowed(operands[side]),
+        Some(order) => {
+            let dims = shapes[side].dims();
+            let transposed: Vec<usize> = order.iter().map(|dim| dims[*dim]).collect();
+            let transpose = Op::Transpose { permutation: order.clone() };
+            Cow::Owned(movement::apply(&transpose, &[(operands[side], dims)], &[], &[], &transposed))
+        }
+    })
+}
+
+/// The exact products of each place of the batch, rounded to f64: those of a dot's operands as [`laid_out`].
+fn products(lhs: &[f64], rhs: &[f64], plan: &DotPlan) -> Vec<f64> {
+    let (of_lhs, of_rhs, of_both) = (plan.m * plan.k, plan.k * plan.n, plan.m * plan.n);
+    let mut out = Vec::with_capacity(plan.batch * of_both);
+    for at in 0..plan.batch {
+        let (lhs, rhs) = (&lhs[at * of_lhs..][..of_lhs], &rhs[at * of_rhs..][..of_rhs]);
+        out.extend(product(lhs, rhs, [plan.m, plan.k, plan.n]));
+    }
+    out
 }
 
 /// The error of a dot whose products have the magnitude `scale` in all, and whose operands' errors come to `propagated`.

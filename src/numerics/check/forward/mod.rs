@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use crate::analysis::{self, Reducer, Regions};
 use crate::ir::{Binary, Class, Op, Program, Shape, Unary, ValueId, movement};
 use crate::machine::vector::{VectorUnit, reduced_format};
-use crate::machine::{Mode, Prepared, SumSite, conversion_steps, divides_by_one_number};
+use crate::machine::{Mode, Prepared, conversion_steps, divides_by_one_number};
 use crate::tensor::{DType, Tensor};
 
 use super::scale::Scale;
@@ -109,7 +109,7 @@ impl<'a> Forward<'a> {
                     if id == wanted && dtype == DType::F32 {
                         return Ok(dot.bounds());
                     }
-                    Value::Known(dot.elements([&x.elements(), &y.elements()], dtype))
+                    Value::Known(dot.elements([&x.elements(), &y.elements()], [shapes[0], shapes[1]], dtype))
                 }
                 _ => {
                     let operands: Vec<Cow<[Element]>> = operands.iter().map(|o| o.elements()).collect();
@@ -170,10 +170,9 @@ impl<'a> Forward<'a> {
                 let width = *width.filter(|width| **width > 0).ok_or_else(refuse)?;
                 match self.regions.reducer(*to_apply).ok_or_else(refuse)? {
                     Reducer::Binary(Binary::Add) => {
-                        let site =
-                            SumSite::over(shapes[0].dims(), dims, dtype, reduce::is_zero(init), instruction.fusion);
                         let place = (self.program.entry, id);
-                        let promise = self.prepared.sum_promise(self.mode, place, &site).ok_or_else(|| {
+                        let promise = self.prepared.sum_promise(self.mode, place, reduce::is_zero(init));
+                        let promise = promise.ok_or_else(|| {
                             let name = &instruction.name;
                             Refusal(format!(
                                 "no bound is derived for reduce ({name}): its terms join it product by product"

@@ -310,7 +310,7 @@ fn errors_of_sums_are_those_of_their_terms() {
         let rows: Vec<Element> = (0..3 * width).map(|_| random.element(1.0)).collect();
         let has_init = init.v != 0.0;
         let (chain, inits) = if has_init { (7, 1) } else { (6, 0) };
-        let promise = SumPromise { format: &F32, chain, inits, rounded_last: false, lost: 0.0 };
+        let promise = SumPromise { format: &F32, terms: 4, chain, inits, rounded_last: false, lost: 0.0 };
         let sums = reduce::sums(&rows, width, init, DType::F32, &promise).unwrap();
         for (row, got) in rows.chunks(width).zip(sums) {
             let all: Vec<&Element> = row.iter().chain(has_init.then_some(&init)).collect();
@@ -339,7 +339,7 @@ fn the_error_of_a_sum_by_hand() {
         Element { v: -2.0, machine: [0.0; 2], own: 0.0 },
     ];
     let init = Element { v: 1.0, machine: [0.5, 0.25], own: 0.0 };
-    let promise = SumPromise { format: &F32, chain: 4, inits: 2, rounded_last: false, lost: 0.125 };
+    let promise = SumPromise { format: &F32, terms: 4, chain: 4, inits: 2, rounded_last: false, lost: 0.125 };
     let got = reduce::sum(&row, init, &promise, [0.5, 0.25]);
     // Terms 1 + 2 * 0.5, the second init 1, a half of the magnitude 7 and the terms 2, four terms that may be lost.
     assert_eq!(got.machine, [2.0 + 1.0 + 0.5 * 9.0 + 1.5 * 4.0 * 0.125, 1.0 + 1.0 + 0.25 * 8.0 + 1.25 * 4.0 * 0.125]);
@@ -362,7 +362,7 @@ fn long_integers_are_rounded_once() {
 /// The loss by flushing of each addition's result, and of each term: none of a zero.
 #[test]
 fn sums_lose_what_is_flushed() {
-    let promise = SumPromise { format: &F32, chain: 3, inits: 0, rounded_last: false, lost: 2f64.powi(-126) };
+    let promise = SumPromise { format: &F32, terms: 4, chain: 3, inits: 0, rounded_last: false, lost: 2f64.powi(-126) };
     let sums = |row: &[Element]| reduce::sums(row, row.len(), Element::exact(0.0), DType::F32, &promise).unwrap()[0];
     let row: Vec<Element> = [0.0, 1.0, 0.0, 2.0].map(Element::exact).to_vec();
     let got = sums(&row);

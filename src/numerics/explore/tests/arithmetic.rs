@@ -4,6 +4,7 @@
 use crate::ir::{Binary, Builder, Compare, Op, Precision, Program, ValueId};
 use crate::machine::mxu::Accumulation;
 use crate::machine::{self, Mode};
+use crate::mode::of_this_build;
 use crate::rewrite::Freedom;
 use crate::tensor::{DType, Data, Tensor};
 
@@ -90,7 +91,7 @@ fn a_contraction_has_a_witness() {
     let numbers: [f32; 4] = [1.1, 1.5, 1.7, 2.3];
     let of = |values: [f32; 4]| Tensor::new(&[1, 4], Data::F32(values.to_vec()));
     let arguments = [of(numbers), of(numbers.map(|x| x * x))];
-    for mode in ["v5e/default/off", "xla-cpu/default/off", "cpu/f32/off"] {
+    for mode in of_this_build(&["v5e/default/off", "xla-cpu/default/off", "cpu/f32/off"]) {
         let settings = settings(mode, &["contraction"]);
         let found = explore(&program, &arguments, &[], &settings).unwrap();
         let witness = witness(&found, &program, &settings.mode, &arguments);
@@ -188,6 +189,7 @@ fn the_order_of_a_dot_has_witnesses() {
 /// A product that two sums read, behind a choice for one of them, may be added unrounded for each, and so may a quotient by a
 /// constant; what else reads it sees it rounded or not.
 #[test]
+#[cfg(feature = "xla-cpu")]
 fn what_several_sums_read_is_contracted_for_each() {
     let dims = [2, 32];
     let mut b = Builder::new("shared");

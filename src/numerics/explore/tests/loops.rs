@@ -2,6 +2,7 @@
 
 use crate::ir::{Binary, Builder, Compare, Fusion, Op, Program, ValueId};
 use crate::machine::{self, Mode, Prepared, Replay};
+use crate::mode::of_this_build;
 use crate::rewrite::Choices;
 use crate::tensor::{DType, Tensor};
 
@@ -133,6 +134,7 @@ fn assert_same_bits(a: &[Tensor], b: &[Tensor], what: &dyn std::fmt::Display) {
 #[test]
 fn trips_one_after_the_other_give_the_bits_of_the_loop() {
     let modes = ["v5e/default/off", "v6e/default/off", "tpu7x/high/off", "cpu/f32/off", "xla-cpu/default/off"];
+    let modes = of_this_build(&modes);
     let of = |program: &Program, arguments: &[Tensor], mode: &str| {
         let all = Settings::new(mode.parse().unwrap());
         let choices = permitted(program, &all);

@@ -53,7 +53,7 @@ fn errors_of_dots_are_those_of_their_worst_case() {
     let shapes = [0, 1].map(|id| &program.entry().instructions[id].shape);
     let operands = [Value::Known(x.clone()), Value::Known(y.clone())];
     let bounds = forward.dot(2, [&operands[0], &operands[1]], shapes).unwrap().bounds();
-    let elements = forward.dot(2, [&operands[0], &operands[1]], shapes).unwrap().elements([&x, &y], DType::F32);
+    let elements = forward.dot(2, [&operands[0], &operands[1]], shapes).unwrap().elements([&x, &y], shapes, DType::F32);
     // The product's own rounding and two additions: gamma_3.
     let u = 2f64.powi(-24);
     let certain = 3.0 * u / (1.0 - 3.0 * u);
@@ -103,31 +103,43 @@ fn bounds_are_those_of_the_value_that_is_asked_for() {
     }
 }
 
+/// Bounds of a dot whose operands lie otherwise, or that has a batch, are those of plain matmuls of the same numbers.
 #[test]
-fn only_plain_matmuls_have_bounds() {
+fn bounds_of_a_dot_are_those_of_its_matmuls_however_its_dims_lie() {
     let mode: Mode = "cpu/f32/off".parse().unwrap();
+    let bounds = |program: &Program, operands: [Vec<f32>; 2]| {
+        let arguments = [0, 1].map(|id| {
+            let shape = &program.entry().instructions[id].shape;
+            Tensor::new(shape.dims(), Data::F32(operands[id].clone()))
+        });
+        let scale = Scale::new(program, &arguments);
+        Forward::new(program, &mode, &scale).bounds(&arguments, 2).unwrap()
+    };
     let one = |lhs_contracting, rhs_contracting| DotDims {
         lhs_contracting: vec![lhs_contracting],
         rhs_contracting: vec![rhs_contracting],
         ..DotDims::default()
     };
+    // [2,3] x [3,2], and the same with each operand the other way round.
+    let (x, y) = (vec![1.0, 2.0, 3.0, 5.0, 7.0, 11.0], vec![13.0, 17.0, 19.0, 23.0, 29.0, 31.0]);
+    let (x_across, y_across) = (vec![1.0, 5.0, 2.0, 7.0, 3.0, 11.0], vec![13.0, 19.0, 29.0, 17.0, 23.0, 31.0]);
+    let plain = bounds(&dot_of(&[2, 3], &[3, 2], DotDims::matmul()), [x.clone(), y.clone()]);
+    assert!(plain.iter().all(|[certain, _]| *certain > 0.0) && plain[0] != plain[1]);
+    assert_eq!(bounds(&dot_of(&[3, 2], &[3, 2], one(0, 0)), [x_across.clone(), y.clone()]), plain);
+    assert_eq!(bounds(&dot_of(&[2, 3], &[2, 3], one(1, 1)), [x.clone(), y_across]), plain);
+    // A batch of both, batch dims first or in the middle; the second matmul has a larger left operand.
+    let more: Vec<f32> = x.iter().map(|x| 100.0 * x).collect();
+    let second = bounds(&dot_of(&[2, 3], &[3, 2], DotDims::matmul()), [more.clone(), y.clone()]);
+    let both = [plain, second].concat();
     let batch = DotDims { lhs_batch: vec![0], rhs_batch: vec![0], ..one(2, 1) };
-    let cases = [
-        (dot_of(&[2, 2], &[2, 2], DotDims::matmul()), true),
-        (dot_of(&[2, 2], &[2, 2], one(0, 0)), false),
-        (dot_of(&[2, 2], &[2, 2], one(1, 1)), false),
-        (dot_of(&[2, 2, 2], &[2, 2, 2], batch), false),
-    ];
-    for (program, plain) in cases {
-        let arguments = [0, 1].map(|id| {
-            let shape = &program.entry().instructions[id].shape;
-            Tensor::new(shape.dims(), Data::F32(vec![1.0; shape.dims().iter().product()]))
-        });
-        let scale = Scale::new(&program, &arguments);
-        assert_eq!(scale.get(), plain.then_some(&[2.0; 4][..]));
-        let bounds = Forward::new(&program, &mode, &scale).bounds(&arguments, 2);
-        assert_eq!(bounds.is_ok(), plain, "{bounds:?}");
-    }
+    let twice = [y.clone(), y].concat();
+    assert_eq!(
+        bounds(&dot_of(&[2, 2, 3], &[2, 3, 2], batch), [[x.clone(), more.clone()].concat(), twice.clone()]),
+        both
+    );
+    let middle = DotDims { lhs_batch: vec![1], rhs_batch: vec![0], ..one(2, 1) };
+    let rows = [&x[..3], &more[..3], &x[3..], &more[3..]].concat();
+    assert_eq!(bounds(&dot_of(&[2, 2, 3], &[2, 3, 2], middle), [rows, twice]), both);
 }
 
 /// Worked out from the theorem: 65536 products, each of which meets 638 roundings at most, fail with probability

@@ -2,58 +2,33 @@
 //! between processors, so which one it is, is a modelling choice of two. On both `rsqrtss` was read out for all significands
 //! and both parities of the exponent; what it gave stands here, so that results do not depend on the machine that runs this.
 
-/// Processor whose estimate `rsqrtss` gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Estimate {
-    /// An AMD EPYC with AVX-512 (Zen 4): 8192 intervals of [1, 4), a table. XLA:CPU refines it once.
-    Zen4,
-    /// An Intel Xeon with AVX-512: 2048 intervals of [1, 4), of each the number with 12 bits that is nearest to 1/sqrt of its
-    /// middle. XLA:CPU refines it twice.
-    Intel,
+use crate::machine::vector::Estimate;
+
+/// The instruction's estimate, by processor.
+trait ReciprocalRoot {
+    /// Bits of a significand that it does not look at.
+    fn ignored(self) -> u32;
+    /// Number of times that XLA:CPU refines it.
+    fn steps(self) -> usize;
+    /// The estimate of 1/sqrt(x) for a normal number.
+    fn of(self, x: f32) -> f32;
 }
 
-impl Estimate {
-    /// All of them, the default first.
-    pub const ALL: &'static [Estimate] = &[Estimate::Zen4, Estimate::Intel];
-
-    /// The name in a mode, as in `rsqrt=intel`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Estimate::Zen4 => "zen4",
-            Estimate::Intel => "intel",
-        }
-    }
-
-    /// The one of this name, if there is one.
-    pub fn from_name(name: &str) -> Option<Estimate> {
-        Estimate::ALL.iter().copied().find(|estimate| estimate.name() == name)
-    }
-
-    /// Description for listings.
-    pub const fn doc(self) -> &'static str {
-        match self {
-            Estimate::Zen4 => "that of an AMD EPYC with AVX-512 (Zen 4), refined once",
-            Estimate::Intel => "that of an Intel Xeon with AVX-512, refined twice",
-        }
-    }
-
-    /// Bits of a significand that it does not look at.
-    const fn ignored(self) -> u32 {
+impl ReciprocalRoot for Estimate {
+    fn ignored(self) -> u32 {
         match self {
             Estimate::Zen4 => 11,
             Estimate::Intel => 13,
         }
     }
 
-    /// Number of times that XLA:CPU refines the estimate.
-    const fn steps(self) -> usize {
+    fn steps(self) -> usize {
         match self {
             Estimate::Zen4 => 1,
             Estimate::Intel => 2,
         }
     }
 
-    /// The estimate of 1/sqrt(x) for a normal number.
     fn of(self, x: f32) -> f32 {
         let bits = x.to_bits();
         let exponent = (bits >> 23) as i32 - 127;
@@ -131,7 +106,7 @@ pub fn reciprocal_root(x: f32, estimate: Estimate) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Estimate, reciprocal_root};
+    use super::{Estimate, ReciprocalRoot, reciprocal_root};
 
     /// Arguments, and what the instruction gave.
     const READ_OUT: [(u32, u32); 12] = [

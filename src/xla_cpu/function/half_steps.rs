@@ -2,19 +2,19 @@
 //! arguments come out as jaxlib 0.10.2 has them.
 
 use crate::ir::Unary;
+use crate::machine::vector::{Estimate, round_to};
 use crate::tensor::DType;
 
-use super::rsqrt_estimate::Estimate;
-use super::{round_to, xla};
+use super::polynomials;
 
 /// Applies XLA:CPU's f16 function to each value; false, and nothing done, for all but expm1, which are computed in f32.
-pub(super) fn apply(unary: Unary, values: &mut [f32], estimate: Estimate) -> bool {
+pub fn apply(unary: Unary, values: &mut [f32], estimate: Estimate) -> bool {
     if unary != Unary::ExponentialMinusOne {
         return false;
     }
     let [mut e, mut t] = [values.to_vec(), values.iter().map(|x| half(0.5 * x)).collect()];
-    xla::apply(Unary::Exponential, &mut e, estimate);
-    xla::apply(Unary::Tanh, &mut t, estimate);
+    polynomials::apply(Unary::Exponential, &mut e, estimate);
+    polynomials::apply(Unary::Tanh, &mut t, estimate);
     let each = values.iter_mut().zip(e.into_iter().map(half).zip(t.into_iter().map(half)));
     each.for_each(|(x, (e, t))| *x = exponential_minus_one(*x, e, t));
     true
@@ -27,7 +27,7 @@ fn half(x: f32) -> f32 {
     value[0]
 }
 
-/// exp(x) - 1 by the method of [`super::xla`] for f32, in steps: of x, its exponential `e` and the tanh `t` of its
+/// exp(x) - 1 by the method of [`super::polynomials`] for f32, in steps: of x, its exponential `e` and the tanh `t` of its
 /// half.
 fn exponential_minus_one(x: f32, e: f32, t: f32) -> f32 {
     match x.abs() {

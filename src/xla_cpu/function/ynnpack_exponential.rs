@@ -1,16 +1,15 @@
 //! YNNPACK's own f32 exponential: `exp_taylor2` of google/XNNPACK, `ynnpack/base/simd/target_independent.inc` (August
 //! 2026), with fused multiply-adds. With it and its sums all 8192 results of `tests/data/hlo/cpu/softmax_f32` come out.
 
+use crate::machine::vector::{Loop, run_loop};
 use crate::num::flush_f32;
-
-use super::simd::{self, Loop};
 
 /// e^x of each value.
 pub fn library_exponential(values: &mut [f32], flush: bool) {
     if flush {
         values.iter_mut().for_each(|v| *v = flush_f32(*v));
     }
-    simd::run::<Exponential>(values);
+    run_loop::<Exponential>(values);
     if flush {
         values.iter_mut().for_each(|v| *v = flush_f32(*v));
     }

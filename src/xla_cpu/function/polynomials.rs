@@ -5,14 +5,13 @@
 //! Coefficients are from Cephes (exp, log, log1p; Moshier) and from Eigen's rational tanh.
 
 use crate::ir::Unary;
+use crate::machine::vector::{Estimate, Loop, run_loop};
 
-use super::rsqrt_estimate::{self, Estimate};
-use super::simd::{self, Loop};
-use super::{fdlibm, glibc};
+use super::{fdlibm, glibc, rsqrt_estimate};
 
 /// Applies XLA:CPU's function to each value, rsqrt by the processor's estimate; false, and nothing done, for one that has no
 /// polynomial of XLA's own.
-pub(super) fn apply(unary: Unary, values: &mut [f32], estimate: Estimate) -> bool {
+pub fn apply(unary: Unary, values: &mut [f32], estimate: Estimate) -> bool {
     macro_rules! each {
         ($function:expr) => {
             values.iter_mut().for_each(|v| *v = $function(*v))
@@ -20,18 +19,18 @@ pub(super) fn apply(unary: Unary, values: &mut [f32], estimate: Estimate) -> boo
     }
     match unary {
         Unary::Cbrt => each!(fdlibm::cube_root),
-        Unary::Cosine => simd::run::<Each<Cosine>>(values),
+        Unary::Cosine => run_loop::<Each<Cosine>>(values),
         Unary::Erf => {
             each!(|x| clamped(x, -ERF_CLAMP, ERF_CLAMP));
-            simd::run::<Each<Erf>>(values);
+            run_loop::<Each<Erf>>(values);
         }
-        Unary::Sine => simd::run::<Each<Sine>>(values),
-        Unary::Exponential => simd::run::<Each<Exponential>>(values),
-        Unary::ExponentialMinusOne => simd::run::<Each<ExponentialMinusOne>>(values),
-        Unary::Log => simd::run::<Each<Log>>(values),
-        Unary::LogPlusOne => simd::run::<Each<LogPlusOne>>(values),
-        Unary::Logistic => simd::run::<Each<Logistic>>(values),
-        Unary::Tanh => simd::run::<Each<Tanh>>(values),
+        Unary::Sine => run_loop::<Each<Sine>>(values),
+        Unary::Exponential => run_loop::<Each<Exponential>>(values),
+        Unary::ExponentialMinusOne => run_loop::<Each<ExponentialMinusOne>>(values),
+        Unary::Log => run_loop::<Each<Log>>(values),
+        Unary::LogPlusOne => run_loop::<Each<LogPlusOne>>(values),
+        Unary::Logistic => run_loop::<Each<Logistic>>(values),
+        Unary::Tanh => run_loop::<Each<Tanh>>(values),
         Unary::Tan => each!(fdlibm::tangent),
         Unary::Rsqrt => each!(|x| rsqrt_estimate::reciprocal_root(x, estimate)),
         // Correctly rounded, as a processor has it.
@@ -264,7 +263,7 @@ mod tests {
     /// `Mode::exponential_bound` promises 3 eps of the exact value wherever the result is normal. Above 127.5 ln 2, where n
     /// is held at 127, the polynomial leaves its range; below, results are within 1 eps. Every argument:
     ///
-    /// `cargo test --release --lib vector::xla -- --ignored --nocapture`
+    /// `cargo test --release --lib xla_cpu::function -- --ignored --nocapture`
     #[test]
     #[ignore = "a minute"]
     fn the_exponential_is_within_its_bound() {

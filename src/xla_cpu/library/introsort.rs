@@ -3,11 +3,26 @@
 //! Musser (1997), "Introspective sorting and selection algorithms"; the steps are those of `bits/stl_algo.h` and
 //! `bits/stl_heap.h` of GCC 4 to 14, which name them. Comparators that are no order end here as well, within the row.
 
+use crate::machine::UnstableSort;
+
+/// `std::sort` of libstdc++.
+pub struct Introsort;
+
+impl UnstableSort for Introsort {
+    fn name(&self) -> &'static str {
+        "introsort"
+    }
+
+    fn sort(&self, positions: &mut [u64], mut less: &mut dyn FnMut(u64, u64) -> bool) {
+        introsort(positions, &mut less);
+    }
+}
+
 /// Rows up to this length are left to one insertion sort at the end (`_S_threshold`).
 const THRESHOLD: usize = 16;
 
 /// Sorts by `less`, in an order of equal elements that depends on nothing but the answers.
-pub fn introsort<T: Copy>(items: &mut [T], less: &mut impl FnMut(T, T) -> bool) {
+fn introsort<T: Copy>(items: &mut [T], less: &mut impl FnMut(T, T) -> bool) {
     if items.len() < 2 {
         return;
     }

@@ -1,6 +1,6 @@
 //! Orders in which a compiler's loop, or a library in its place, adds the terms of a sum.
 
-use std::fmt;
+use crate::machine::CodedOrder;
 
 /// The order in which a sum adds its terms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -21,13 +21,24 @@ pub enum SumLoop {
     Dot(DotLoop),
 }
 
-impl fmt::Display for SumLoop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl From<SumLoop> for CodedOrder {
+    fn from(sum_loop: SumLoop) -> CodedOrder {
+        match sum_loop {
+            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => CodedOrder::Chain,
+            SumLoop::Rows(rows) => CodedOrder::RowsSideBySide(rows.lanes),
+            SumLoop::Columns(columns) => CodedOrder::ElementsSideBySide(columns.lanes * columns.registers),
+            SumLoop::Dot(DotLoop { sizes, .. }) => CodedOrder::Dot(sizes),
+        }
+    }
+}
+
+impl SumLoop {
+    /// Whether several elements are added side by side.
+    pub fn is_side_by_side(self) -> bool {
         match self {
-            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => write!(f, "one after the other"),
-            SumLoop::Rows(rows) => write!(f, "{} rows side by side", rows.lanes),
-            SumLoop::Columns(columns) => write!(f, "{} elements side by side", columns.lanes * columns.registers),
-            SumLoop::Dot(DotLoop { sizes: [m, k, n], .. }) => write!(f, "as a dot [{m},{k}] x [{k},{n}]"),
+            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => false,
+            SumLoop::Rows(_) | SumLoop::Columns(_) => true,
+            SumLoop::Dot(dot) => dot.lanes_and_depth.is_some(),
         }
     }
 }

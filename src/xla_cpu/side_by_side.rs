@@ -1,28 +1,44 @@
 //! Sums in loops that LLVM has vectorized, and those that a library takes for dots ([`SumLoop`]): several
 //! elements side by side.
 
+use crate::machine::{Addend, NOTHING, row_sums};
 use crate::num::flush_f32;
 
-use super::addend::{self, Addend, Counted, NOTHING};
-use super::loop_sum_order::{Columns, DotLoop, Rows, SumLoop};
+use super::sum_loop_order::{Columns, DotLoop, Rows, SumLoop};
 
 /// Sums of a vectorized loop: their order, and whether subnormals are flushed.
 pub struct SideBySide {
-    sum_loop: SumLoop,
-    flush: bool,
+    /// The order. Terms of any but one side by side are added one after the other.
+    pub sum_loop: SumLoop,
+    /// Whether subnormals are flushed.
+    pub flush: bool,
+}
+
+/// A term that counts additions: a sum of these is the largest number of additions on the way of one of them.
+#[derive(Clone, Copy)]
+struct Counted;
+
+impl Addend for Counted {
+    type Rounded = Counted;
+
+    fn joins_second(self) -> bool {
+        true
+    }
+
+    fn add_to(self, sum: f32, _: bool) -> f32 {
+        sum.max(0.0) + 1.0
+    }
+
+    fn alone(self, _: bool) -> Counted {
+        Counted
+    }
+
+    fn join(left: f32, right: f32, _: bool) -> f32 {
+        left.max(right) + 1.0
+    }
 }
 
 impl SideBySide {
-    /// `None` for sums whose terms are added one after the other.
-    pub fn new(sum_loop: SumLoop, flush: bool) -> Option<SideBySide> {
-        let chain = match sum_loop {
-            SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => true,
-            SumLoop::Rows(_) | SumLoop::Columns(_) => false,
-            SumLoop::Dot(dot) => dot.lanes_and_depth.is_none(),
-        };
-        (!chain).then_some(SideBySide { sum_loop, flush })
-    }
-
     /// The f32 sums of so many terms each, from `init`; `exact` says that they are products that are not rounded yet.
     pub fn sums<T: Addend>(&self, terms: &[T], width: usize, init: f32, exact: bool) -> Vec<f32> {
         match self.sum_loop {
@@ -34,10 +50,10 @@ impl SideBySide {
             }
             SumLoop::Dot(DotLoop { lanes_and_depth, .. }) => match lanes_and_depth {
                 Some(plan) => terms.chunks(width).map(|terms| self.dot(plan, terms, init)).collect(),
-                None => addend::row_sums(terms, width, init, self.flush),
+                None => row_sums(terms, width, init, self.flush),
             },
             SumLoop::Chain | SumLoop::ChainOfTwo | SumLoop::ChainOfRounded(_) => {
-                addend::row_sums(terms, width, init, self.flush)
+                row_sums(terms, width, init, self.flush)
             }
         }
     }
@@ -163,7 +179,7 @@ impl SideBySide {
 mod tests {
     use super::SideBySide;
     use crate::machine::probe::{hash, numbers};
-    use crate::machine::{Columns, Rows, SumLoop};
+    use crate::sum_loop_order::{Columns, Rows, SumLoop};
 
     fn rows(lanes: usize, columns: usize, rounds_products: bool) -> SumLoop {
         SumLoop::Rows(Rows { lanes, alone: 0, columns, extent: 1 << 20, rounds_products })
@@ -184,7 +200,7 @@ mod tests {
     }
 
     fn sums(sum_loop: SumLoop, terms: &[f64], width: usize, exact: bool) -> Vec<f32> {
-        SideBySide::new(sum_loop, true).unwrap().sums(terms, width, 0.0, exact)
+        SideBySide { sum_loop, flush: true }.sums(terms, width, 0.0, exact)
     }
 
     fn wide(numbers: &[f32]) -> Vec<f64> {
@@ -247,7 +263,7 @@ mod tests {
     #[test]
     fn chains_are_as_long_as_lanes_and_their_joins() {
         let chain = |sum_loop: SumLoop, width: usize, exact: bool| {
-            SideBySide::new(sum_loop, true).unwrap().longest_chain(width, exact)
+            SideBySide { sum_loop, flush: true }.longest_chain(width, exact)
         };
         // Four rows of four elements in each of eight lanes, and halving.
         assert_eq!(chain(rows(8, 4, false), 128, true), 16 + 3);

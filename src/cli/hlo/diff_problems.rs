@@ -1,0 +1,108 @@
+//! The findings of `hlo diff` for CI systems: each change a problem at the line of its value.
+
+use std::path::Path;
+
+use crate::hlo::Sources;
+use crate::hlo::ast::Module;
+use crate::record::Verdict;
+
+use super::super::ci::{Group, Problem, Test};
+use super::Failure;
+use crate::diff::{Change, Outcome};
+
+/// The rule of pairs that could not be judged.
+const NOT_JUDGED: &str = "not-judged";
+
+/// The pairs that were compared so far.
+#[derive(Default)]
+pub struct DiffProblems(Vec<Test>);
+
+/// A finding of one pair, with the line that is printed for it.
+pub struct Told {
+    pub line: String,
+    pub problem: Problem,
+}
+
+/// The changes and the results of a pair, at the lines of BEFORE.
+pub fn told(before: &Path, module: &Module, changes: &[Change], results: &[Outcome]) -> Vec<Told> {
+    let (file, sources) = (before.display().to_string(), Sources::new(module));
+    let of_change = |change: &Change| {
+        let line = sources.instruction(&change.name).map_or(1, |instruction| instruction.at.line as usize);
+        let problem = Problem {
+            rule: change.kind.name().to_string(),
+            verdict: "changed".to_string(),
+            value: change.name.clone(),
+            message: format!("{}: {} -> {}", change.name, change.before, change.after),
+            evidence: change.op_name.iter().map(|name| format!("in JAX: {name}")).collect(),
+            place: (file.clone(), line),
+        };
+        Told { line: change.to_string(), problem }
+    };
+    let of_result = |result: &Outcome| {
+        let text = result.to_string();
+        let mut lines = text.lines().map(str::to_string);
+        let first = lines.next().unwrap_or_default();
+        let problem = Problem {
+            rule: "result-differs".to_string(),
+            verdict: "changed".to_string(),
+            value: format!("result {}", result.result),
+            message: first.clone(),
+            evidence: lines.map(|line| line.trim().to_string()).collect(),
+            place: (file.clone(), 1),
+        };
+        Told { line: first, problem }
+    };
+    let differing = results.iter().filter(|result| result.differing > 0);
+    changes.iter().map(of_change).chain(differing.map(of_result)).collect()
+}
+
+impl DiffProblems {
+    /// Adds a pair, by its name.
+    pub fn add(&mut self, name: &Path, found: impl IntoIterator<Item = Problem>) {
+        let problems = found.into_iter().collect();
+        self.0.push(Test { name: name.display().to_string(), is_judged: true, known: Vec::new(), problems });
+    }
+
+    /// Adds a pair that could not be judged.
+    pub fn add_unjudged(&mut self, name: &Path, failure: &Failure) {
+        let Failure::Message(why) = failure;
+        let problem = Problem {
+            rule: NOT_JUDGED.to_string(),
+            verdict: Verdict::Undecided.name().to_string(),
+            value: String::new(),
+            message: why.replace(['\n', '\r'], " "),
+            evidence: Vec::new(),
+            place: (name.display().to_string(), 1),
+        };
+        self.add(name, [problem]);
+    }
+
+    /// Adds a pair with an accepted list: findings that are not in it, and lines of it that are gone.
+    pub fn add_accepted(&mut self, name: &Path, found: Vec<Told>, new: &[String], gone: &[String]) {
+        let is_new = |told: &Told| new.contains(&told.line) || told.problem.evidence.iter().any(|own| has(new, own));
+        let gone = gone.iter().map(|line| Problem {
+            rule: "gone".to_string(),
+            verdict: "gone".to_string(),
+            value: line.clone(),
+            message: line.trim().to_string(),
+            evidence: Vec::new(),
+            place: (name.display().to_string(), 1),
+        });
+        let problems: Vec<Problem> = found.into_iter().filter(is_new).map(|told| told.problem).chain(gone).collect();
+        self.add(name, problems);
+    }
+
+    /// The group of all pairs. The sentence that names the next command ends the evidence of each finding.
+    pub fn groups(mut self, next: &str) -> Vec<Group> {
+        for problem in self.0.iter_mut().flat_map(|test| &mut test.problems) {
+            if problem.rule != NOT_JUDGED {
+                problem.evidence.push(next.to_string());
+            }
+        }
+        vec![Group { name: "hlo diff".to_string(), tests: self.0 }]
+    }
+}
+
+fn has(lines: &[String], text: &str) -> bool {
+    lines.iter().any(|line| line.trim() == text)
+}

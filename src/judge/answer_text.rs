@@ -1,0 +1,81 @@
+//! A judgement for people, and for programs.
+
+use serde_json::{Value, json};
+
+use super::{Judged, JudgedResult};
+
+/// Modes that a line names.
+const MODES: usize = 4;
+
+/// Tokens that are listed.
+const TOKENS: usize = 8;
+
+impl Judged {
+    /// The judgement as `ulpgate judge --json` prints it; `docs/schema/judge.json` has its schema. `program` is what the program
+    /// is called.
+    pub fn to_json(&self, program: &str) -> Value {
+        json!({
+            "version": 1,
+            "program": program,
+            "verdict": self.verdict(),
+            "results": self.results,
+            "notes": self.notes,
+        })
+    }
+
+    /// The judgement as `ulpgate judge` prints it.
+    pub fn lines(&self) -> Vec<String> {
+        let notes = self.notes.iter().map(|note| format!("note: {note}"));
+        self.results.iter().flat_map(JudgedResult::lines).chain(notes).collect()
+    }
+}
+
+impl JudgedResult {
+    /// The judgement of one result: its verdict, and below it reasons, patterns and figures.
+    pub fn lines(&self) -> Vec<String> {
+        let recorded = if self.recorded_as == self.name { String::new() } else { format!(" ({})", self.recorded_as) };
+        let mut lines = vec![format!("{}{recorded} {}: {}", self.name, self.shape, self.verdict.name().to_uppercase())];
+        lines.extend(self.because.iter().map(|why| format!("  {why}")));
+        for pattern in &self.pattern {
+            lines.push(format!("  {}: {} (explains {:.1} %)", pattern.kind, pattern.says, 100.0 * pattern.explained));
+        }
+        self.figures(&mut lines);
+        lines
+    }
+
+    /// The modes, errors and tokens.
+    fn figures(&self, lines: &mut Vec<String>) {
+        if !self.modes.is_empty() {
+            let more = self.modes.len().saturating_sub(MODES);
+            let more = if more > 0 { format!(" and {more} more that compute it alike") } else { String::new() };
+            let shown: Vec<&str> = self.modes.iter().take(MODES).map(String::as_str).collect();
+            lines.push(format!("  same bits: {}{more}", shown.join(", ")));
+        } else if let Some(nearest) = &self.nearest {
+            let (mode, rms, orders) = (&nearest.mode, nearest.relative_rms, nearest.orders);
+            let (elements, of) = (nearest.differences.elements, nearest.differences.of);
+            lines.push(format!(
+                "  nearest: {mode}, relative rms {rms:.2e}, {orders:.2} of what orders of sums change; {elements} of {of} elements differ"
+            ));
+        }
+        if let Some(error) = &self.error {
+            let ratio = self.ratio.map_or(String::new(), |ratio| format!(", {ratio:.3} of that mode's"));
+            let [half, nine, most] = error.quantiles;
+            let (rms, largest, at) = (error.relative_rms, error.largest, error.largest_at);
+            lines.push(format!(
+                "  error: relative rms {rms:.2e}{ratio}; 50, 90, 99 % {half:.1e}, {nine:.1e}, {most:.1e}; largest {largest:.1e} at {at}"
+            ));
+        }
+        if let Some(detectable) = &self.detectable {
+            lines.push(format!("  power: {detectable}"));
+        }
+        if self.outside.elements > 0 || self.outside.unknown > 0 {
+            let (elements, unknown) = (self.outside.elements, self.outside.unknown);
+            lines.push(format!("  permitted: {elements} elements outside, {unknown} not known"));
+        }
+        for token in self.tokens.iter().flatten().take(TOKENS) {
+            let margin = token.margin_ulp.map_or(String::new(), |margin| format!(", {margin:.2} ulp behind"));
+            let (at, recorded, declared) = (token.element, token.recorded, token.declared);
+            lines.push(format!("  token {at}: {recorded} instead of {declared}{margin}: {}", token.because));
+        }
+    }
+}

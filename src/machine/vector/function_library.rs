@@ -1,0 +1,72 @@
+//! Libraries of functions that compute in their own way, bit for bit, in the place of a unit whose results are correctly rounded or
+//! err within a bound.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use crate::ir::{Binary, Unary};
+use crate::tensor::DType;
+
+use super::{Estimate, FunctionPromise};
+
+/// Functions of f32. Other floats but f64 are computed in f32 and rounded.
+pub trait FunctionLibrary: Sync {
+    /// The name in a mode, as in `exp=NAME`. No two libraries have one name.
+    fn name(&self) -> &'static str;
+
+    /// A description, for listings.
+    fn doc(&self) -> &'static str;
+
+    /// Computes a function of each value in place; false, and nothing done, for one that is correctly rounded.
+    fn unary(&self, unary: Unary, values: &mut [f32], estimate: Estimate) -> bool;
+
+    /// The same for a function of a narrow type whose steps are rounded to it; false, and nothing done, for any other.
+    fn unary_in_steps(&self, unary: Unary, dtype: DType, values: &mut [f32], estimate: Estimate) -> bool;
+
+    /// A function of two operands, flushed as it flushes; `None` for one that is correctly rounded.
+    fn binary(&self, binary: Binary) -> Option<fn(f32, f32) -> f32>;
+
+    /// Whether it takes and gives subnormals on a unit that flushes them.
+    fn keeps_subnormals(&self, unary: Unary) -> bool;
+
+    /// The choices beside the function that decide its bits.
+    fn steps(&self, unary: Unary, dtype: DType) -> FunctionSteps;
+
+    /// The bound of a function's error; `None` where nothing is promised.
+    fn promise(&self, unary: Unary) -> Option<FunctionPromise>;
+}
+
+/// The choices beside a library's function that decide its bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FunctionSteps {
+    /// None.
+    Plain,
+    /// The processor's estimate, which it refines.
+    OfEstimate,
+    /// The type, to which each step is rounded.
+    Rounded,
+}
+
+/// A library as a choice of a mode; its name is its identity.
+#[derive(Clone, Copy)]
+pub struct Functions(pub &'static dyn FunctionLibrary);
+
+impl PartialEq for Functions {
+    fn eq(&self, other: &Functions) -> bool {
+        self.0.name() == other.0.name()
+    }
+}
+
+impl Eq for Functions {}
+
+impl Hash for Functions {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.name().hash(state);
+    }
+}
+
+impl fmt::Debug for Functions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name())
+    }
+}

@@ -1,0 +1,155 @@
+//! `hlo diff` for CI systems and between releases: JUnit XML, SARIF, annotations, pairs of one target, kinds, and what made the dumps.
+
+use quick_junit::{NonSuccessKind, Report, TestCaseStatus};
+use serde_json::Value;
+
+use super::Folder;
+
+/// A sum that is read in f32, or rounded to bf16 first.
+fn program(rounds: bool) -> String {
+    let rounded = if rounds { "\n  r = bf16[2] convert(y)\n  w = f32[2] convert(r)" } else { "" };
+    let read = if rounds { "w" } else { "y" };
+    format!(
+        "HloModule f\n\nENTRY main {{\n  x = f32[2] parameter(0)\n  y = f32[2] add(x, x){rounded}\n  \
+         ROOT z = f32[2] exponential({read})\n}}\n"
+    )
+}
+
+fn manifest(jax: &str, libtpu: &str, more: &str) -> String {
+    format!(
+        "{{\"manifest\": 1, \"jax\": \"{jax}\", \"jaxlib\": \"{jax}\", \"libtpu\": \"{libtpu}\", \"python\": \"3.{}\", \
+         \"topology\": \"v5e:2x2\", \"flags\": {{{more}}}, \"shapes\": [\"f32[2]\"], \"seed\": 0}}",
+        jax.len()
+    )
+}
+
+/// Two folders: on CPU nothing changed, on v5e a rounding came, and a file of v6e is no HLO.
+fn folder() -> Folder {
+    let folder = Folder::new(&[]);
+    for (side, rounds) in [("old", false), ("new", true)] {
+        for target in ["cpu", "tpu/v5e", "tpu/v6e"] {
+            std::fs::create_dir_all(folder.path(&format!("{side}/{target}"))).unwrap();
+        }
+        folder.write(&format!("{side}/cpu/f.before.hlo"), &program(true));
+        folder.write(&format!("{side}/tpu/v5e/f.before.hlo"), &program(rounds));
+        folder.write(&format!("{side}/tpu/v6e/f.before.hlo"), "no program");
+    }
+    folder
+}
+
+#[test]
+fn hlo_diff_has_a_test_for_every_pair() {
+    let folder = folder();
+    folder.exits(1, &["hlo", "diff", "old", "new", "--junit", "junit.xml", "--sarif", "found.sarif"]);
+    let report = Report::deserialize_from_str(&folder.read("junit.xml")).unwrap();
+    assert_eq!((report.tests, report.failures, report.errors), (3, 1, 1));
+    let cases = &report.test_suites[0].test_cases;
+    let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+    assert_eq!(names, ["cpu/f.before.hlo", "tpu/v5e/f.before.hlo", "tpu/v6e/f.before.hlo"]);
+    let TestCaseStatus::NonSuccess { kind, message, .. } = &cases[1].status else { panic!("{:?}", cases[1]) };
+    assert_eq!(*kind, NonSuccessKind::Failure);
+    let message = message.as_ref().unwrap().as_str();
+    assert_eq!(message, "rounding-added: y: f32 for z -> bf16 for z");
+    let TestCaseStatus::NonSuccess { kind, .. } = &cases[2].status else { panic!("{:?}", cases[2]) };
+    assert_eq!(*kind, NonSuccessKind::Error);
+    let log: Value = serde_json::from_str(&folder.read("found.sarif")).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let [change, open] = &results[..] else { panic!("{results:?}") };
+    assert_eq!((&change["ruleId"], &open["ruleId"]), (&"rounding-added".into(), &"not-judged".into()));
+    let place = &change["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "old/tpu/v5e/f.before.hlo");
+    assert_eq!(place["region"]["startLine"], 5);
+    let github = folder.exits(1, &["hlo", "diff", "old", "new", "--github"]).out;
+    let line = "::error file=old/tpu/v5e/f.before.hlo,line=5,title=rounding-added in tpu/v5e/f.before.hlo::y: f32 for z -> bf16 for z";
+    assert!(github.lines().any(|own| own.starts_with(line) && own.contains("%0ANext: ")), "{github}");
+    folder.exits(2, &["hlo", "diff", "old", "new", "--github", "--json"]);
+    folder.exits(2, &["hlo", "diff", "old", "new", "--junit", "old/cpu/f.before.hlo"]);
+    // A pair that could not be judged is told of too.
+    folder.exits(2, &["hlo", "diff", "old/tpu/v6e/f.before.hlo", "new/tpu/v6e/f.before.hlo", "--junit", "one.xml"]);
+    assert!(folder.read("one.xml").contains("errors=\"1\""), "{}", folder.read("one.xml"));
+}
+
+#[test]
+fn accepted_changes_are_no_problems() {
+    let folder = folder();
+    let [old, new] = ["old/tpu/v5e/f.before.hlo", "new/tpu/v5e/f.before.hlo"];
+    folder.exits(0, &["hlo", "diff", old, new, "--accept", "accepted", "--bless"]);
+    folder.exits(0, &["hlo", "diff", old, new, "--accept", "accepted", "--junit", "junit.xml"]);
+    assert!(folder.read("junit.xml").contains("failures=\"0\""), "{}", folder.read("junit.xml"));
+    folder.write(new, &program(false));
+    folder.exits(1, &["hlo", "diff", old, new, "--accept", "accepted", "--sarif", "gone.sarif"]);
+    let log: Value = serde_json::from_str(&folder.read("gone.sarif")).unwrap();
+    assert_eq!(log["runs"][0]["results"][0]["ruleId"], "gone");
+}
+
+#[test]
+fn only_picks_the_pairs_of_a_target() {
+    let folder = folder();
+    let found = folder.exits(1, &["hlo", "diff", "old", "new", "--only", "tpu/v5e"]).out;
+    assert!(
+        found.ends_with("1 pairs: 0 unchanged, 1 changed, 0 not judged; 0 files without a counterpart\n"),
+        "{found}"
+    );
+    folder.exits(0, &["hlo", "diff", "old", "new", "--only", "cpu"]);
+    let both = folder.exits(1, &["hlo", "diff", "old", "new", "--only", "cpu", "--only", "v5e"]).out;
+    assert!(both.contains("2 pairs: 1 unchanged, 1 changed"), "{both}");
+    let none = folder.exits(2, &["hlo", "diff", "old", "new", "--only", "v5"]).err;
+    assert!(none.contains("--only v5: no pair lies there; there are: cpu, tpu/v5e, tpu/v6e"), "{none}");
+    let files = ["hlo", "diff", "old/cpu/f.before.hlo", "new/cpu/f.before.hlo", "--only", "cpu"];
+    assert!(folder.exits(2, &files).err.contains("give two folders"));
+}
+
+#[test]
+fn changes_are_listed_by_their_kind() {
+    let folder = folder();
+    let found = folder.exits(1, &["hlo", "diff", "old/tpu/v5e/f.before.hlo", "new/tpu/v5e/f.before.hlo", "--by-kind"]);
+    assert_eq!(found.out, "rounding-added: 1\n  y: f32 for z -> bf16 for z\n");
+}
+
+#[test]
+fn what_made_two_dumps_is_told_where_it_differs() {
+    let folder = folder();
+    let files = ["hlo", "diff", "old/cpu/f.before.hlo", "new/cpu/f.before.hlo"];
+    folder.write("old/cpu/f.made.json", &manifest("0.8.1", "0.0.20", ""));
+    // One manifest alone says nothing.
+    assert_eq!(folder.exits(0, &files).out, "");
+    folder.write("new/cpu/f.made.json", &manifest("0.12.0.1", "0.0.50.1", "\"XLA_FLAGS\": \"--a=1\""));
+    let line = "made by: jax 0.8.1 -> 0.12.0.1, jaxlib 0.8.1 -> 0.12.0.1, libtpu 0.0.20 -> 0.0.50.1, flags XLA_FLAGS none -> --a=1\n";
+    assert_eq!(folder.exits(0, &files).out, line);
+    let json = folder.exits(0, &[&files[..], &["--json"]].concat()).out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (&json["made_by"]["before"]["jax"], &json["made_by"]["after"]["jax"]),
+        (&"0.8.1".into(), &"0.12.0.1".into())
+    );
+    // It is no change, and so is in no list.
+    folder.exits(0, &[&files[..], &["--accept", "accepted", "--bless"]].concat());
+    assert!(!folder.read("accepted").contains("0.8.1"));
+    folder.write("new/cpu/f.made.json", &manifest("0.8.1", "0.0.20", ""));
+    assert_eq!(folder.exits(0, &files).out, "");
+    for (text, says) in [("{", "it is no JSON"), ("[]", "it is no manifest of scripts/dump_hlo.py")] {
+        folder.write("new/cpu/f.made.json", text);
+        assert!(folder.exits(2, &files).err.contains(says));
+    }
+}
+
+#[test]
+fn a_program_that_is_no_hlo_text_is_named_with_the_command_that_converts_it() {
+    let folder = Folder::new(&[]);
+    let module = "module @jit_f attributes {mhlo.num_partitions = 1 : i32} {\n}\n";
+    for (name, text) in
+        [("model.mlir", module), ("text.hlo", module), ("model.mlirbc", "ML\u{10}R"), ("m.pb", "\n\u{1}f")]
+    {
+        folder.write(name, text);
+        let out = ["--inputs", "x.safetensors", "--out", "o.safetensors"];
+        for command in [&["hlo", "show", name][..], &["same", name, name], &[&["hlo", "eval", name][..], &out].concat()]
+        {
+            let why = folder.exits(2, command).err;
+            let converts =
+                format!("not HLO text; `python scripts/dump_hlo.py {name} --out dumps --topology v5e` writes its HLO");
+            assert!(why.contains(&converts) && why.contains("audit_stablehlo"), "{why}");
+        }
+    }
+    folder.write("typo.hlo", "modul e\n");
+    assert!(folder.exits(2, &["hlo", "show", "typo.hlo"]).err.contains("line 1, column 1"));
+}
