@@ -65,7 +65,13 @@ pub enum QuestionError {
     NoRun,
     /// The runs cannot be made.
     #[error(transparent)]
-    Trial(#[from] TrialError),
+    Trial(Box<TrialError>),
+}
+
+impl From<TrialError> for QuestionError {
+    fn from(error: TrialError) -> QuestionError {
+        QuestionError::Trial(Box::new(error))
+    }
 }
 
 /// The answer.
