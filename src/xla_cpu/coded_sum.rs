@@ -36,7 +36,7 @@ impl CodedSum {
     }
 
     /// The order as the machine runs it.
-    pub fn coded(self) -> Coded<dyn SumCode> {
+    pub fn into_code(self) -> Coded<dyn SumCode> {
         Coded::new(Arc::new(self))
     }
 
@@ -127,7 +127,7 @@ mod tests {
 
     /// Products in such a loop.
     fn of_products(sum_loop: SumLoop, keeps_orders: bool) -> SumCodes {
-        let products = CodedSum::of_products(sum_loop, keeps_orders).map(CodedSum::coded);
+        let products = CodedSum::of_products(sum_loop, keeps_orders).map(CodedSum::into_code);
         SumCodes { numbers: None, products }
     }
 
@@ -185,7 +185,7 @@ mod tests {
         let at = |row: usize, i: usize| ((row / 8 * 16 + i / 20) * 8 + row % 8) * 20 + i % 20;
         let rows: Vec<f32> = (0..16 * 320).map(|n| values[at(n / 320, n % 320)]).collect();
         let (dims, reduced) = ([2, 16, 8, 20], [1, 3]);
-        let library = CodedSum::Library(LibrarySum::over(&dims, &reduced)).coded();
+        let library = CodedSum::Library(LibrarySum::over(&dims, &reduced)).into_code();
         let codes = SumCodes { numbers: Some(library), products: None };
         let sum = summation(&codes, [&dims, &reduced], Terms::Numbers, true);
         assert_eq!(hash(sum.of_numbers(&rows, 16, 0.0)), 0x3b3c_cfee_b665_20d9);

@@ -50,11 +50,11 @@ impl Backend for XlaCpu {
             },
             (Op::Convert, None) if kept_wide[id] => Code::Unrounded,
             (Op::Unary(Unary::Exponential), None) if is_in_library(instruction) => {
-                let function = CodedFunction::LibraryExponential.coded();
+                let function = CodedFunction::LibraryExponential.into_code();
                 Code::Function(CodedColumns { function, columns: None })
             }
             (Op::Unary(_), None) => functions[id].map_or(Code::Unit, |FoldedFunction { columns, nearest }| {
-                let function = CodedFunction::Folded { nearest }.coded();
+                let function = CodedFunction::Folded { nearest }.into_code();
                 Code::Function(CodedColumns { function, columns: Some(columns) })
             }),
             _ => Code::Unit,
@@ -127,7 +127,7 @@ fn sum_codes(computation: &Computation, id: usize, sum_loop: SumLoop, keeps_orde
     let of_numbers = || CodedSum::of_numbers(sum_loop).or_else(|| by_library().map(CodedSum::Library));
     let numbers = if keeps_orders { of_numbers() } else { None };
     let products = CodedSum::of_products(sum_loop, keeps_orders);
-    SumCodes { numbers: numbers.map(CodedSum::coded), products: products.map(CodedSum::coded) }
+    SumCodes { numbers: numbers.map(CodedSum::into_code), products: products.map(CodedSum::into_code) }
 }
 
 /// Whether a window's places along a dim lie beside each other.
