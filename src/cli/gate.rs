@@ -74,9 +74,7 @@ pub fn run(arguments: &GateArguments, out: &mut dyn Write) -> Result<Exit, Failu
         write_file(path, &page.text)?;
     }
     if arguments.bless {
-        report::write_all(&baseline, &files)?;
-        let gone = |d: &&Difference| d.change == Change::Gone && d.row.is_empty();
-        differences.iter().filter(gone).try_for_each(|d| report::remove(&baseline.join(&d.file)))?;
+        accept(&baseline, &differences, &files)?;
     }
     if arguments.json {
         json(cases, &differences, &findings, out)?;
@@ -113,6 +111,14 @@ pub fn run(arguments: &GateArguments, out: &mut dyn Write) -> Result<Exit, Failu
     arguments.formats.write(&outcome.costs, groups, out)?;
     let same = arguments.bless || differences.iter().all(|d| d.change == Change::Stray);
     Ok(if same && findings.is_empty() { Exit::AsExpected } else { Exit::Found })
+}
+
+/// Writes the files of the baseline anew, and removes those that are gone.
+fn accept(baseline: &Path, differences: &[Difference], files: &[File]) -> Result<(), Failure> {
+    report::write_all(baseline, files)?;
+    let gone = |d: &&Difference| d.change == Change::Gone && d.row.is_empty();
+    differences.iter().filter(gone).try_for_each(|d| report::remove(&baseline.join(&d.file)))?;
+    Ok(())
 }
 
 /// Names the next command of a red gate: the case to look at, and how the differences are accepted.

@@ -77,7 +77,7 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
     PRECISIONS.iter().for_each(|p| add_as(Kind::Precisions, p.name, p.doc, p.doc));
     POLICIES.iter().for_each(|p| add_as(Kind::Excess, p.name, p.doc, p.doc));
     for row in REFINEMENTS {
-        for (value, doc) in (row.values)() {
+        for (value, doc) in (row.values)(CHIPS) {
             add_as(Kind::Refinements, &format!("{}={value}", row.key), &format!("{} Here: {doc}.", row.doc), doc);
         }
     }
@@ -114,21 +114,18 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
     WORDS.iter().for_each(|(word, doc)| add(Kind::Words, word, doc));
     if what.is_none_or(|w| w == Kind::Suites) {
         match suites(&[]) {
-            Ok(suites) => {
-                let entry = |s: crate::suite::Suite| Entry {
-                    kind: Kind::Suites,
-                    name: s.name,
-                    short: s.claim.clone(),
-                    doc: s.claim,
-                };
-                list.extend(suites.into_iter().map(entry));
-            }
+            Ok(suites) => list.extend(suites.into_iter().map(of_suite)),
             // Listing everything works in any folder; listing suites needs some.
             Err(failure) if what.is_some() => return Err(failure),
             Err(_) => {}
         }
     }
     Ok(list)
+}
+
+/// The entry of a suite.
+fn of_suite(suite: crate::suite::Suite) -> Entry {
+    Entry { kind: Kind::Suites, name: suite.name, short: suite.claim.clone(), doc: suite.claim }
 }
 
 pub fn run(arguments: &ListArguments, out: &mut dyn Write) -> Result<Exit, Failure> {

@@ -144,9 +144,11 @@ impl Command {
             Command::Judge(arguments) => arguments.json,
             Command::Probe(arguments) => arguments.json,
             Command::Tolerance(arguments) => arguments.json,
-            Command::Vectors(_) | Command::Init(_) | Command::Explain(_) | Command::Completions(_) | Command::Man(_) => {
-                false
-            }
+            Command::Vectors(_)
+            | Command::Init(_)
+            | Command::Explain(_)
+            | Command::Completions(_)
+            | Command::Man(_) => false,
         }
     }
 
@@ -217,21 +219,7 @@ pub fn main() -> ExitCode {
 pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = match CliArguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
-        Err(error) => {
-            if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-                return could_not_judge("a subcommand is missing: diff, eval, show or why; see `ulpgate hlo --help`");
-            }
-            if error.use_stderr() {
-                return could_not_judge(&usage_error(&error.to_string()));
-            }
-            // Help and version are no errors; a reader that closes the pipe early is none either.
-            return match error.print().and_then(|()| std::io::stdout().flush()) {
-                Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                    could_not_judge(&format!("failed to write the output: {error}"))
-                }
-                _ => 0,
-            };
-        }
+        Err(error) => return no_command(&error),
     };
     match arguments.color {
         clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
@@ -277,6 +265,23 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(Exit::AsExpected) => 0,
         Ok(Exit::Found) => 1,
         Err(Failure::Message(message)) => could_not_judge(&message),
+    }
+}
+
+/// Prints help, the version, or the error of a command line that names no command, and returns the exit code.
+fn no_command(error: &clap::Error) -> u8 {
+    if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return could_not_judge("a subcommand is missing: diff, eval, show or why; see `ulpgate hlo --help`");
+    }
+    if error.use_stderr() {
+        return could_not_judge(&usage_error(&error.to_string()));
+    }
+    // Help and version are no errors; a reader that closes the pipe early is none either.
+    match error.print().and_then(|()| std::io::stdout().flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            could_not_judge(&format!("failed to write the output: {error}"))
+        }
+        _ => 0,
     }
 }
 

@@ -13,6 +13,9 @@ const SURE: f64 = 8.0;
 /// The same for a fault that nothing else shows.
 const HIDDEN: f64 = 0.5;
 
+/// Elements of which nothing that only a fit shows is said.
+const FEW: usize = 8;
+
 /// A factor that the result has beside the nearest mode's, if it is no accident.
 pub(super) fn factor(evidence: &Evidence) -> Option<Pattern> {
     let residual = evidence.residual();
@@ -27,7 +30,7 @@ pub(super) fn factor(evidence: &Evidence) -> Option<Pattern> {
     let error = (left / residual.len().max(2) as f64 / size).sqrt();
     let times = |value: &f64| round_f64(evidence.format, value * (1.0 + slope), Direction::NearestEven);
     let factored: Vec<f64> = evidence.values.iter().map(times).collect();
-    let is_sure = slope.abs() > LEAST_FACTOR && slope.abs() > SURE * error && residual.len() > 8;
+    let is_sure = slope.abs() > LEAST_FACTOR && slope.abs() > SURE * error && residual.len() > FEW;
     is_sure.then(|| Pattern {
         kind: "factor",
         says: format!("all elements are about {:.6} times what they should be", 1.0 + slope),
@@ -52,7 +55,8 @@ pub(super) fn explain(evidence: &mut Evidence, hidden: bool) -> Vec<Pattern> {
             found.extend(row_factors(evidence));
         }
     }
-    if !is_done(&found) {
+    // Of a few elements some term of K explains any difference.
+    if !is_done(&found) && (!hidden || evidence.values.len() > FEW) {
         found.extend(stretch(evidence));
     }
     if !is_done(&found) && !hidden {

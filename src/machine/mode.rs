@@ -200,21 +200,21 @@ impl Arithmetic {
                 return Err(ModeFault::Repeated(row.key));
             }
             refined.push(row.key);
-            if !(row.set)(&mut choices, value) {
-                let known = (row.values)().into_iter().map(|(name, _)| name).collect();
+            if !(row.set)(&mut choices, value, chips.rows) {
+                let known = (row.values)(chips.rows).into_iter().map(|(name, _)| name).collect();
                 return Err(ModeFault::Value { key: row.key, value: value.to_string(), known });
             }
         }
         Ok(Arithmetic { chip, precision, excess, choices })
     }
 
-    /// This with each value of a refinement, in their order.
-    pub fn with_each(&self, row: &RefinementRow) -> Vec<Arithmetic> {
+    /// This with each value that a refinement has beside these chips, in their order.
+    pub fn with_each(&self, row: &RefinementRow, chips: &[&'static Chip]) -> Vec<Arithmetic> {
         let refined = |(value, _): (&'static str, &'static str)| {
             let mut choices = self.choices;
-            (row.set)(&mut choices, value).then(|| Arithmetic { choices, ..self.clone() })
+            (row.set)(&mut choices, value, chips).then(|| Arithmetic { choices, ..self.clone() })
         };
-        (row.values)().into_iter().filter_map(refined).collect()
+        (row.values)(chips).into_iter().filter_map(refined).collect()
     }
 
     /// The steps of a sum in this type: f32, or as the mode says for a bf16 sum, and for an f16 sum alike; narrower

@@ -21,7 +21,7 @@ impl Operand {
     /// `value` is a tuple or empty.
     pub fn broadcast(value: &Value, dims: &[usize], out_dims: &[usize]) -> Option<Operand> {
         let in_order = dims.windows(2).all(|pair| pair[0] + 1 == pair[1]);
-        if !in_order || value.len() == 0 || matches!(value, Value::Tuple(_)) {
+        if !in_order || value.is_empty() || matches!(value, Value::Tuple(_)) {
             return None;
         }
         let each = out_dims[dims.last().map_or(0, |last| last + 1)..].iter().product();

@@ -9,7 +9,7 @@ use super::chip::{CPU, Chip, TPU7X, V2, V3, V4, V5E, V5P, V6E};
 use super::code_note::CodeNote;
 use super::mode::ChipRows;
 use super::value::Value;
-use super::vector::{Divide, ErrorModel, ScanOrder, StepRounding, SumOrder};
+use super::vector::{Divide, ScanOrder, StepRounding, SumOrder};
 
 struct Planner;
 
@@ -23,7 +23,7 @@ impl Backend for Planner {
     }
 
     fn notes(&self, computation: &Computation, _: &[usize], _: &Regions) -> Vec<CodeNote> {
-        computation.instructions.iter().map(|_| CodeNote::default()).collect()
+        vec![CodeNote::default(); computation.instructions.len()]
     }
 
     fn dot(&self, _: &Instruction, _: [Option<DType>; 2], _: &DotPlan) -> Option<Box<dyn DotKernel>> {
@@ -44,7 +44,6 @@ static PLANNING: Chip = Chip {
     doc: "",
     flush: true,
     divide: Divide::BroadcastByReciprocal,
-    functions: ErrorModel::CorrectlyRounded,
     narrow: StepRounding::Bf16,
     sum: SumOrder::Tree32,
     backend: Some(&Planner),

@@ -244,28 +244,8 @@ impl<'p> Prepared<'p> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Binary, Builder, Fusion, Unary};
-    use crate::machine::evaluate;
+    use crate::ir::{Builder, Unary};
     use crate::tensor::{DType, Data};
-
-    /// A refinement of the order of sums holds in compiled fusions, too: in one chain nothing can be added to a large number.
-    #[test]
-    fn a_mode_with_an_order_of_its_own_has_no_loops_of_code() {
-        let mut builder = Builder::new("summed");
-        let x = builder.parameter("x", DType::F32, &[4096]).unwrap();
-        let square = builder.binary(Binary::Multiply, x, x).unwrap();
-        let sum = builder.reduce(Binary::Add, square, 0.0, &[0]).unwrap();
-        let mut program = builder.finish(&[("sum", sum)]).unwrap();
-        let entry = program.entry;
-        let made = program.computations[entry].instructions.iter_mut().filter(|i| !matches!(i.op, Op::Parameter(_)));
-        made.for_each(|instruction| instruction.fusion = Some(Fusion::Compiled(0)));
-        let mut values = vec![1.0; 4096];
-        values[0] = 2f32.powi(12);
-        let arguments = [Tensor::new(&[4096], Data::F32(values))];
-        let of = |mode: &str| evaluate(&program, &mode.parse().unwrap(), &arguments).unwrap()[0].data().to_f32s()[0];
-        assert_eq!(of("xla-cpu/default/as-compiled+reduce=chain"), 2f32.powi(24));
-        assert!(of("xla-cpu/default/as-compiled") > 2f32.powi(24) + 2000.0);
-    }
 
     /// Only machines with a backend have code.
     #[test]

@@ -35,6 +35,11 @@ impl Products {
         self.0.first().map_or(0, |list| list.len())
     }
 
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The product of each element; `None` where elements have several.
     pub fn single(&self) -> Option<&[f64]> {
         match &self.0[..] {

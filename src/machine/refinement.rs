@@ -1,6 +1,6 @@
 //! Choices of a mode, and refinements: named departures from a chip's own choices, written `+key=value` behind a mode.
 
-use super::chip::{CHIPS, Chip};
+use super::chip::Chip;
 use super::mxu::{Accumulation, Split};
 use super::select::{Binning, Fault};
 use super::vector::{ErrorModel, Estimate, ScanOrder, StepRounding, SumOrder};
@@ -56,12 +56,13 @@ pub struct RefinementRow {
     pub key: &'static str,
     /// The choice that it refines, for listings.
     pub doc: &'static str,
-    /// Its values by name, each with what it means.
-    pub values: fn() -> Vec<(&'static str, &'static str)>,
-    /// Sets it to the value of this name; `false` if there is none.
-    pub(super) set: fn(&mut Choices, &str) -> bool,
-    /// The name of the value in force.
-    pub(super) get: fn(&Choices) -> &'static str,
+    /// Its values by name, each with its meaning, where modes may name these chips: libraries of functions come with the chips
+    /// that have them.
+    pub values: fn(&[&'static Chip]) -> Vec<(&'static str, &'static str)>,
+    /// Sets it to the value of this name; `false` if there is none beside these chips.
+    pub(super) set: fn(&mut Choices, &str, &[&'static Chip]) -> bool,
+    /// The name of the value in force, and its meaning.
+    pub(super) get: fn(&Choices) -> (&'static str, &'static str),
 }
 
 /// The `values`, `set` and `get` of a refinement whose type lists its own variants.
@@ -70,22 +71,22 @@ macro_rules! row {
         RefinementRow {
             key: stringify!($key),
             doc: $doc,
-            values: || <$type>::ALL.iter().map(|v| (v.name(), v.doc())).collect(),
-            set: |choices, name| match <$type>::from_name(name) {
+            values: |_| <$type>::ALL.iter().map(|v| (v.name(), v.doc())).collect(),
+            set: |choices, name, _| match <$type>::from_name(name) {
                 Some(value) => {
                     choices.$key = value;
                     true
                 }
                 None => false,
             },
-            get: |choices| choices.$key.name(),
+            get: |choices| (choices.$key.name(), choices.$key.doc()),
         }
     };
 }
 
-/// The error models: those of any unit, and the libraries that chips have.
-fn error_models() -> impl Iterator<Item = ErrorModel> {
-    let of_chips = CHIPS.iter().map(|chip| chip.functions).filter(|model| model.library().is_some());
+/// The error models: those of any unit, and the libraries that these chips have.
+fn error_models(chips: &[&'static Chip]) -> impl Iterator<Item = ErrorModel> {
+    let of_chips = chips.iter().map(|chip| chip.functions).filter(|model| model.library().is_some());
     ErrorModel::ALL.iter().copied().chain(of_chips)
 }
 
@@ -101,15 +102,15 @@ pub static REFINEMENTS: &[RefinementRow] = &[
     RefinementRow {
         key: "exp",
         doc: "Error of functions, powers and division: none, within the bounds that the TPU compiler states (FACTS 3.3), or a library's own.",
-        values: || error_models().map(|model| (model.name(), model.doc())).collect(),
-        set: |choices, name| match error_models().find(|model| model.name() == name) {
+        values: |chips| error_models(chips).map(|model| (model.name(), model.doc())).collect(),
+        set: |choices, name, chips| match error_models(chips).find(|model| model.name() == name) {
             Some(model) => {
                 choices.exp = model;
                 true
             }
             None => false,
         },
-        get: |choices| choices.exp.name(),
+        get: |choices| (choices.exp.name(), choices.exp.doc()),
     },
     row!(rsqrt, Estimate, "Whose estimate a library's rsqrt refines: last bits differ between processors (FACTS 3.5)."),
     row!(reduce, SumOrder, "Order of a sum on the vector unit (FACTS 3.2, 3.11)."),
@@ -122,13 +123,12 @@ pub static REFINEMENTS: &[RefinementRow] = &[
 impl RefinementRow {
     /// The value that choices have, with its doc; `None` where it is the chip's own.
     pub fn value_in(&self, choices: &Choices, chip: &Chip) -> Option<(&'static str, &'static str)> {
-        let name = self.departure(choices, chip)?;
-        (self.values)().into_iter().find(|(value, _)| *value == name)
+        self.departure(choices, chip).map(|_| (self.get)(choices))
     }
 
     /// The name of the value in force, where it is not the chip's own.
     pub(super) fn departure(&self, choices: &Choices, chip: &Chip) -> Option<&'static str> {
-        let name = (self.get)(choices);
-        (name != (self.get)(&Choices::of(chip))).then_some(name)
+        let (name, _) = (self.get)(choices);
+        (name != (self.get)(&Choices::of(chip)).0).then_some(name)
     }
 }

@@ -7,7 +7,6 @@ use crate::num::{F64, Format};
 use crate::tensor::DType;
 
 use super::blocks::Tree;
-use super::mode::Mode;
 use super::vector::{self, StepRounding, SumOrder, VectorUnit, Weighted};
 
 /// Sum of the elements of reduced dims in one type, from one init, as a mode computes it.
@@ -43,9 +42,9 @@ pub struct SumUnit {
 }
 
 impl SumUnit {
-    /// That of a mode.
-    pub fn new(mode: &Mode, dtype: DType) -> SumUnit {
-        SumUnit { order: mode.choices.reduce, step: mode.step_of(dtype), unit: mode.vector_unit() }
+    /// A unit with a mode's order of sums and the rounding of each step.
+    pub fn new(order: SumOrder, step: StepRounding, unit: VectorUnit) -> SumUnit {
+        SumUnit { order, step, unit }
     }
 
     /// Whether it flushes subnormals.

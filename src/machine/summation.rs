@@ -57,7 +57,7 @@ impl Summation {
         from_zero: bool,
     ) -> Summation {
         let site = SumSite::over(dims, reduced, dtype, from_zero);
-        let rows = SummedRows { site, unit: SumUnit::new(mode, dtype), terms };
+        let rows = SummedRows { site, unit: unit_of(mode, dtype), terms };
         // Codes add up f32, and not nothing.
         let code = codes.of(terms).filter(|_| dtype == DType::F32 && rows.width() > 0);
         let way = match (code, terms) {
@@ -181,6 +181,11 @@ impl Summation {
             }
         }
     }
+}
+
+/// The unit that sums numbers of this type in a mode.
+fn unit_of(mode: &Mode, dtype: DType) -> SumUnit {
+    SumUnit::new(mode.choices.reduce, mode.step_of(dtype), mode.vector_unit())
 }
 
 #[cfg(test)]

@@ -191,6 +191,11 @@ impl Value {
         }
     }
 
+    /// Whether there is no element, or no part.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Floats up to f32.
     ///
     /// # Panics

@@ -18,7 +18,7 @@ pub(super) fn values_of(key: &str) -> Vec<&'static str> {
         "excess" => POLICIES.iter().map(|policy| policy.name).collect(),
         _ => {
             let row = REFINEMENTS.iter().find(|row| row.key == key);
-            row.map_or(Vec::new(), |row| (row.values)().into_iter().map(|(name, _)| name).collect())
+            row.map_or(Vec::new(), |row| (row.values)(CHIPS).into_iter().map(|(name, _)| name).collect())
         }
     }
 }

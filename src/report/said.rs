@@ -24,7 +24,7 @@ pub fn said(suite: &SuiteRecord) -> String {
     if let Some(pool) = heaviest(&pools) {
         return format!("{} in {} {}", pool.program, pool.subject, of_pool(pool));
     }
-    let growth = suite.series.iter().find_map(|record| of_growth(record));
+    let growth = suite.series.iter().find_map(of_growth);
     growth.unwrap_or_else(|| match suite.verdicts().any(|verdict| verdict == Verdict::Pass) {
         true => format!("nothing found in {} cases", suite.cases.len()),
         false => "nothing was judged".to_string(),

@@ -1,10 +1,14 @@
 //! Elements and scales of one vector, drawn by its number.
 
 use crate::input::{InputKey, Sampler, Streams};
+use crate::num::floor_log2;
 use crate::scaled::{Element, Extreme, Format, Maximum, ScaleType, rules_of};
 use crate::tensor::DType;
 
-use super::ELEMENTS_OF_A_VECTOR as LENGTH;
+/// Elements of a vector: four blocks of 32, or eight of 16.
+pub const ELEMENTS_OF_A_VECTOR: usize = 128;
+
+const LENGTH: usize = ELEMENTS_OF_A_VECTOR;
 
 /// The codes of one vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +73,7 @@ impl Kind {
                 "a large term in the first block; 96 or 112 products in the others, each half a unit in its last place"
             }
             Kind::Smallest => {
-                "zeros of either sign and the smallest elements under the smallest scales: e8m0 results lie about the smallest normal f32"
+                "zeros of either sign and the smallest elements under the smallest scales: e8m0 results are subnormal f32, or too small for these"
             }
             Kind::Largest => {
                 "the largest elements under scales for which the sum stays just below the largest f32 (e4m3: 448)"
@@ -312,7 +316,7 @@ impl Drawing<'_> {
             return Vector { a, b, scale_a: scales.clone(), scale_b: scales };
         }
         // 128 products of the square of the largest element stay below 2^128.
-        let room = 127 - 7 - (2.0 * largest.log2()).ceil() as i32;
+        let room = 127 - 7 - (floor_log2(largest * largest) + 1);
         let scale_a = self.powers(|_, _| room / 2);
         let scale_b = self.powers(|sampler, _| room - room / 2 - sampler.below(3) as i32);
         Vector { a, b, scale_a, scale_b }

@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 
 use crate::file::write_whole;
 
-pub use draw::{KINDS, Kind, Vector, draw};
-pub use set::{ELEMENTS_OF_A_VECTOR, TILE, formats, tensors};
+pub use draw::{ELEMENTS_OF_A_VECTOR, KINDS, Kind, Vector, draw};
+pub use set::{TILE, formats, tensors};
 
 /// Vectors of each format without a count: a million and more over all formats.
 pub const DEFAULT_COUNT: usize = 175_000;

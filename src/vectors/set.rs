@@ -9,10 +9,7 @@ use crate::scaled::{BlockDot, FORMATS, Format, ScaleType};
 use crate::tensor::{DType, Data, Tensor};
 
 use super::VectorsError;
-use super::draw::{KINDS, Vector, draw};
-
-/// Elements of a vector: four blocks of 32, or eight of 16.
-pub const ELEMENTS_OF_A_VECTOR: usize = 128;
+use super::draw::{ELEMENTS_OF_A_VECTOR, KINDS, Vector, draw};
 
 /// Elements of a tile: two tiles a vector, each of several blocks.
 pub const TILE: usize = 64;

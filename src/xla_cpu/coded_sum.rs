@@ -36,7 +36,7 @@ impl CodedSum {
     }
 
     /// The order as the machine runs it.
-    pub fn coded(self) -> Coded<dyn SumCode> {
+    pub fn into_code(self) -> Coded<dyn SumCode> {
         Coded::new(Arc::new(self))
     }
 
@@ -105,7 +105,6 @@ fn row_sums_of_two<T: Addend>(products: &[T], width: usize, flush: bool) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::{CodedSum, row_sums_of_two};
-    use crate::cpu_row::arithmetic;
     use crate::library::LibrarySum;
     use crate::machine::probe::{hash, numbers};
     use crate::machine::{SumCodes, SumTerms, Summation, Terms, row_sums};
@@ -122,12 +121,13 @@ mod tests {
     }
 
     fn summation(codes: &SumCodes, dims: [&[usize]; 2], terms: Terms, from_zero: bool) -> Summation {
-        Summation::over(&arithmetic(), codes, (dims[0], dims[1]), (DType::F32, terms), from_zero)
+        let mode = crate::cpu_row::arithmetic("xla-cpu/default/as-compiled");
+        Summation::over(&mode, codes, (dims[0], dims[1]), (DType::F32, terms), from_zero)
     }
 
     /// Products in such a loop.
     fn of_products(sum_loop: SumLoop, keeps_orders: bool) -> SumCodes {
-        let products = CodedSum::of_products(sum_loop, keeps_orders).map(CodedSum::coded);
+        let products = CodedSum::of_products(sum_loop, keeps_orders).map(CodedSum::into_code);
         SumCodes { numbers: None, products }
     }
 
@@ -185,7 +185,7 @@ mod tests {
         let at = |row: usize, i: usize| ((row / 8 * 16 + i / 20) * 8 + row % 8) * 20 + i % 20;
         let rows: Vec<f32> = (0..16 * 320).map(|n| values[at(n / 320, n % 320)]).collect();
         let (dims, reduced) = ([2, 16, 8, 20], [1, 3]);
-        let library = CodedSum::Library(LibrarySum::over(&dims, &reduced)).coded();
+        let library = CodedSum::Library(LibrarySum::over(&dims, &reduced)).into_code();
         let codes = SumCodes { numbers: Some(library), products: None };
         let sum = summation(&codes, [&dims, &reduced], Terms::Numbers, true);
         assert_eq!(hash(sum.of_numbers(&rows, 16, 0.0)), 0x3b3c_cfee_b665_20d9);

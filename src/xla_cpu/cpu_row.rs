@@ -27,15 +27,15 @@ pub static XLA_CPU: Chip = Chip {
     ..CPU
 };
 
-/// Its arithmetic, for tests.
+/// The arithmetic that a mode's text names, for tests.
 #[cfg(test)]
-pub fn arithmetic() -> crate::machine::Arithmetic {
+pub fn arithmetic(mode: &str) -> crate::machine::Arithmetic {
     static CHIPS: crate::machine::ChipRows = crate::machine::ChipRows { rows: &[&XLA_CPU], left_out: &[] };
-    crate::machine::Arithmetic::read("xla-cpu/default/as-compiled", &CHIPS).unwrap()
+    crate::machine::Arithmetic::read(mode, &CHIPS).unwrap()
 }
 
 /// The unit of its dots, for tests.
 #[cfg(test)]
 pub fn matrix_unit() -> crate::machine::mxu::Unit {
-    arithmetic().matrix_unit()
+    arithmetic("xla-cpu/default/off").matrix_unit()
 }

@@ -121,7 +121,7 @@ fn mode(random: &mut Random) -> Mode {
     let mut refinements = Vec::new();
     for row in REFINEMENTS.iter().filter(|row| kept(row.key)) {
         if random.below(3) == 0 {
-            refinements.push(format!("{}={}", row.key, random.of(&(row.values)()).0));
+            refinements.push(format!("{}={}", row.key, random.of(&(row.values)(ulpgate::machine::CHIPS)).0));
         }
     }
     Mode::new(chip, precision, "off", &refinements.join("+")).unwrap()

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::Value;
 use ulpgate::hlo::{lower_with_libraries, parse};
-use ulpgate::judge::{Judged, Recording, Settings, Verdict, bind, judge};
+use ulpgate::judge::{Judged, JudgedResult, Recording, Settings, Verdict, bind, judge};
+use ulpgate::subject::evaluate;
+use ulpgate::tensor::{Data, Tensor};
 
 use super::schema::Schema;
 use super::{Folder, Ran};
@@ -104,6 +106,71 @@ fn the_named_mode_restricts_what_is_permitted() {
     // An honest result errs about as much as the mode that it is of, a more accurate one far less.
     let ratio = |array, mode| of(array, mode).results.remove(0).ratio.unwrap();
     assert!((0.3..3.0).contains(&ratio("h_pair", highest)), "{}", ratio("h_pair", highest));
+}
+
+/// Of a large matmul a block is judged in every mode and all elements by the mode that explains it: a fault anywhere is seen.
+#[test]
+fn a_large_matmul_is_judged_by_a_block_and_by_all_elements() {
+    let text = "HloModule large\nENTRY main { x = f32[96,300] parameter(0) y = f32[300,80] parameter(1) \
+        ROOT z = f32[96,80] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";
+    let import = lower_with_libraries(&parse(text).unwrap()).unwrap();
+    let drawn = |dims: [usize; 2], salt: usize| {
+        let value = |at: usize| ((at + salt) * 7919 % 1009) as f32 / 503.0 - 1.0 + (at * 31 % 97) as f32 * 1e-4;
+        Tensor::new(&dims, Data::F32((0..dims[0] * dims[1]).map(value).collect()))
+    };
+    let arguments = [drawn([96, 300], 1), drawn([300, 80], 5)];
+    let judged = |values: Vec<f32>, block_from: Option<u128>| {
+        let recording = Recording::of_arrays(vec![("out0".to_string(), Tensor::new(&[96, 80], Data::F32(values)))]);
+        let mode = Some("v5e/highest/off".parse().unwrap());
+        let settings = Settings { mode, block_from, ..Settings::default() };
+        judge(&import.program, &arguments, &recording, &settings).unwrap().results.remove(0)
+    };
+    let run =
+        |mode: &str| evaluate(&import.program, &mode.parse().unwrap(), &arguments).unwrap().remove(0).data().to_f32s();
+    let is_sampled =
+        |one: &JudgedResult| one.because.iter().any(|why| why.contains("64 rows and 64 columns were judged"));
+    let own = judged(run("v5e/highest/off"), Some(1000));
+    assert!(own.verdict == Verdict::Bits && is_sampled(&own) && own.shape == "f32[96,80]", "{own:?}");
+    // Sums from left to right, in f32: no mode's own bits perhaps, and honest.
+    let [x, y] = arguments.each_ref().map(|tensor| tensor.data().to_f32s());
+    let sum = |at: usize| (0..300).fold(0f32, |sum, k| sum + x[at / 80 * 300 + k] * y[k * 80 + at % 80]);
+    let honest: Vec<f32> = (0..96 * 80).map(sum).collect();
+    let found = judged(honest.clone(), Some(1000));
+    assert!(found.verdict != Verdict::Outside && is_sampled(&found), "{found:?}");
+    assert_eq!(found.nearest.unwrap().differences.of, 96 * 80);
+    let whole = judged(honest.clone(), None);
+    assert!(whole.verdict != Verdict::Outside && !is_sampled(&whole), "{whole:?}");
+    // Neither row 2 nor column 4 is of the block: one element there, and a factor of the row.
+    let mut one = honest.clone();
+    one[164] += 0.01;
+    let mut row = honest.clone();
+    row[160..240].iter_mut().for_each(|value| *value *= 1.0005);
+    for faulty in [one, row] {
+        let found = judged(faulty, Some(1000));
+        assert!(found.verdict == Verdict::Outside && !is_sampled(&found), "{found:?}");
+    }
+    assert_eq!(judged(run("v5e/default/off"), Some(1000)).verdict, Verdict::Outside);
+}
+
+/// Of one number some term of the sum explains any difference: that is no fault.
+#[test]
+fn a_sum_in_another_order_has_no_fault_that_a_fit_alone_shows() {
+    let text = "HloModule sum\nadd { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n\
+        ENTRY main { x = f32[768] parameter(0) zero = f32[] constant(0) \
+        ROOT z = f32[] reduce(x, zero), dimensions={0}, to_apply=add }";
+    let import = lower_with_libraries(&parse(text).unwrap()).unwrap();
+    let values: Vec<f32> = (0..768).map(|at| (at * 7919 % 1009) as f32 / 503.0 - 0.9).collect();
+    let arguments = [Tensor::new(&[768], Data::F32(values.clone()))];
+    let mut conforming = 0;
+    for lanes in [3, 5, 7, 11, 13, 24] {
+        let lane = |at: usize| values.iter().skip(at).step_by(lanes).fold(0f32, |sum, x| sum + x);
+        let sum = (0..lanes).map(lane).fold(0f32, |sum, x| sum + x);
+        let recording = Recording::of_arrays(vec![("out0".to_string(), Tensor::new(&[], Data::F32(vec![sum])))]);
+        let found = judge(&import.program, &arguments, &recording, &Settings::default()).unwrap();
+        assert_ne!(found.verdict(), Verdict::Outside, "{lanes} lanes: {found:?}");
+        conforming += usize::from(found.verdict() == Verdict::Conforming);
+    }
+    assert!(conforming > 1, "{conforming}");
 }
 
 fn run(folder: &Folder, code: i32, more: &[&str]) -> Ran {

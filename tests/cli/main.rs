@@ -23,6 +23,7 @@ mod schema;
 mod seconds;
 mod selection;
 mod terminal;
+mod tolerance;
 mod two_runs;
 mod unjudged;
 mod verdicts;

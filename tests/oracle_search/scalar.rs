@@ -80,6 +80,7 @@ pub fn integer_unary(unary: Unary, v: i128, dtype: DType) -> i128 {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
 pub fn integer_binary(binary: Binary, x: Option<i128>, y: Option<i128>, dtype: DType) -> Option<i128> {
     // One operand may decide alone.
     let is = |v: i128| x == Some(v) || y == Some(v);
@@ -98,7 +99,7 @@ pub fn integer_binary(binary: Binary, x: Option<i128>, y: Option<i128>, dtype: D
         // A product of two 64-bit integers fits i128, but for that of two large u64.
         Binary::Multiply => x.wrapping_mul(y),
         Binary::MultiplyHigh if dtype == DType::U64 => {
-            Integer::from((Integer::from(x) * Integer::from(y)) >> 64u32).to_i128().unwrap()
+            ((Integer::from(x) * Integer::from(y)) >> 64u32).to_i128().unwrap()
         }
         Binary::MultiplyHigh => (x * y) >> bits,
         Binary::Divide if y == 0 => -1,

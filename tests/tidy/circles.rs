@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{SEVERAL, Source, sources};
+use crate::{HOMES, SEVERAL, Source, sources};
 
 /// The circles that are left, by their room, and why.
 const LEFT: &[(&str, &[&str], &str)] = &[
@@ -80,6 +80,16 @@ fn children<'a>(room: &str, sources: &'a [Source]) -> BTreeMap<String, Vec<(&'a 
     children
 }
 
+/// The prefixes that lead to a room from the root of its crate. A crate that is one room has itself under its name, too.
+fn full_paths(room: &str) -> Vec<String> {
+    let path = room.replace('/', "::");
+    let first = room.split('/').next().unwrap();
+    let is_crate = HOMES.contains(&first) && !SEVERAL.contains(&first);
+    let within =
+        is_crate.then(|| path.split_once("::").map_or("crate::".to_string(), |(_, rest)| format!("crate::{rest}::")));
+    [format!("crate::{path}::")].into_iter().chain(within).collect()
+}
+
 /// The rooms of a crate, as [`children`] has them.
 fn rooms_of<'a>(home: &str, sources: &'a [Source]) -> BTreeMap<String, Vec<(&'a Source, usize)>> {
     let mut rooms: BTreeMap<String, Vec<(&Source, usize)>> = BTreeMap::new();
@@ -95,8 +105,8 @@ fn rooms_of<'a>(home: &str, sources: &'a [Source]) -> BTreeMap<String, Vec<(&'a 
 /// of several rooms is itself a room, by its folder with a `/` behind it.
 fn uses(room: &str, sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
     let (children, full) = match room.strip_suffix('/') {
-        Some(home) => (rooms_of(home, sources), "crate::".to_string()),
-        None => (children(room, sources), format!("crate::{}::", room.replace('/', "::"))),
+        Some(home) => (rooms_of(home, sources), vec!["crate::".to_string()]),
+        None => (children(room, sources), full_paths(room)),
     };
     let front = ["mod.rs", "lib.rs"].map(|name| format!("{room}/{name}"));
     let front = sources.iter().find(|s| front.contains(&s.path) || s.path == format!("{room}.rs"));
@@ -111,7 +121,8 @@ fn uses(room: &str, sources: &[Source]) -> BTreeMap<String, BTreeSet<String>> {
         for (source, depth) in files {
             let text = code(source);
             let near = names(&text, &"super::".repeat(*depth));
-            let used = near.into_iter().chain(names(&text, &full)).filter_map(|name| of_child.get(&name).cloned());
+            let far = full.iter().flat_map(|prefix| names(&text, prefix));
+            let used = near.into_iter().chain(far).filter_map(|name| of_child.get(&name).cloned());
             uses.entry(child.clone()).or_default().extend(used.filter(|other| other != child));
         }
     }
@@ -157,6 +168,13 @@ fn no_room_has_a_circle_but_those_that_are_named() {
         LEFT.iter().map(|(room, circle, _)| format!("{room}: {}", circle.join(", "))).collect();
     assert_eq!(found, named);
     assert!(edges > 200, "only {edges} uses were found");
+}
+
+#[test]
+fn rooms_are_reached_from_the_root_of_their_crate() {
+    assert_eq!(full_paths("machine/vector"), ["crate::machine::vector::", "crate::vector::"]);
+    assert_eq!(full_paths("oracle"), ["crate::oracle::", "crate::"]);
+    assert_eq!(full_paths("explore"), ["crate::explore::"]);
 }
 
 #[test]

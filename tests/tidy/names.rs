@@ -15,6 +15,7 @@ const ALIKE: &[(&[&str], &str)] = &[
     (&["machine", "machine/mxu", "machine/vector"], "what a unit promises stands beside it"),
     (&["check", "input", "metric", "program"], "registries: a file for each name, one for what its text sets"),
     (&["", "cli"], "a command stands in a file of its name"),
+    (&["machine", "oracle", "program"], "a scaled dot in each world, and the program of it"),
 ];
 
 /// Stems that every room may have.

@@ -94,7 +94,7 @@ fn update(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
     given.extend(more);
     let takes = parameters(e.lowering.computation(start, callee)?);
     if given.len() > takes {
-        return Err(e.fail(&format!("{} gets {} operands, and {callee} takes {takes}", start.name, given.len())));
+        return Err(e.fail(format!("{} gets {} operands, and {callee} takes {takes}", start.name, given.len())));
     }
     // The call is the start's: its operations are under the settings of all these instructions.
     let (before, asks) = (e.body.instructions.len(), chain.iter().any(|one| e.lowering.asks(one)));

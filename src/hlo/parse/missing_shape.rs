@@ -13,6 +13,7 @@ use crate::tensor::DType;
 
 /// The shape of an instruction of these operands; `root_of` gives the shape of a computation's result. `None` where operands and
 /// attributes do not decide it, or contradict each other.
+#[expect(clippy::too_many_lines, reason = "one arm for each opcode")]
 pub(super) fn missing_shape(
     instruction: &Instruction,
     operands: &[&Shape],

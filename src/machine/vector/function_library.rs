@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use crate::ir::{Binary, Unary};
 use crate::tensor::DType;
 
-use super::{Estimate, FunctionPromise};
+use super::Estimate;
 
 /// Functions of f32. Other floats but f64 are computed in f32 and rounded.
 pub trait FunctionLibrary: Sync {
@@ -34,6 +34,15 @@ pub trait FunctionLibrary: Sync {
 
     /// The bound of a function's error; `None` where nothing is promised.
     fn promise(&self, unary: Unary) -> Option<FunctionPromise>;
+}
+
+/// The bound of the error of a function's result before it is rounded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FunctionPromise {
+    /// In units of the exact value.
+    pub relative: f64,
+    /// Results below this magnitude may become zero.
+    pub floor: f64,
 }
 
 /// The choices beside a library's function that decide its bits.

@@ -7,17 +7,9 @@ use crate::tensor::DType;
 
 use super::elementwise::RECIPROCAL_FLOOR;
 use super::error_model::Erring;
+use super::function_library::FunctionPromise;
 use super::stated::{ErrorBound, Tolerance, choose};
 use super::{Divide, ErrorModel, Eup, VectorUnit};
-
-/// The bound of the error of a function's result before it is rounded.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FunctionPromise {
-    /// In units of the exact value.
-    pub relative: f64,
-    /// Results below this magnitude may become zero.
-    pub floor: f64,
-}
 
 /// A reciprocal that takes the place of a division.
 #[derive(Clone, Copy, Debug, PartialEq)]

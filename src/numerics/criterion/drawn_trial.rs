@@ -80,7 +80,7 @@ impl HonestProgram {
     ///
     /// # Errors
     /// If the program cannot be run, or its truth stays open.
-    pub fn drawn(&self, distribution: &InputSpec, n: usize, runs: u64) -> Result<Vec<ToleranceTrial>, TrialError> {
+    pub fn over_draws(&self, distribution: &InputSpec, n: usize, runs: u64) -> Result<Vec<ToleranceTrial>, TrialError> {
         let taken = Argument::of_program(&self.program);
         let of_seed = |seed: u64| {
             let (suite, input) = ("tolerance".to_string(), distribution.to_string());

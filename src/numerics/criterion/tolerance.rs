@@ -280,7 +280,7 @@ mod tests {
     fn verdict(tolerance: Tolerance, program: &str, n: usize, input: &str, mode: &str) -> ToleranceVerdict {
         let (spec, mode) = (program.parse().unwrap(), mode.parse().unwrap());
         let honest = HonestProgram::of_spec(&spec, n, mode, Reference::Truth).unwrap();
-        ToleranceReport::new(&tolerance, &honest.drawn(&input.parse().unwrap(), n, 4).unwrap()).unwrap().verdict
+        ToleranceReport::new(&tolerance, &honest.over_draws(&input.parse().unwrap(), n, 4).unwrap()).unwrap().verdict
     }
 
     /// Tolerances below a rounding of the result's type, from public threads.
@@ -342,7 +342,7 @@ mod tests {
     fn proposals_hold_for_honest_runs_and_see_other_precisions() {
         let (spec, mode) = ("matmul[lhs=8xn,rhs=nx8]".parse().unwrap(), "v5e/highest/off".parse().unwrap());
         let honest = HonestProgram::of_spec(&spec, 128, mode, Reference::Rounded).unwrap();
-        let trials = honest.drawn(&"normal".parse().unwrap(), 128, 4).unwrap();
+        let trials = honest.over_draws(&"normal".parse().unwrap(), 128, 4).unwrap();
         for tolerance in [close(1.0, 1.0), Tolerance::Ulp(1e9), Tolerance::Nmse(2.0)] {
             let blind = ToleranceReport::new(&tolerance, &trials).unwrap();
             assert_eq!(blind.verdict.name(), "blind", "{tolerance}");

@@ -65,7 +65,13 @@ pub enum QuestionError {
     NoRun,
     /// The runs cannot be made.
     #[error(transparent)]
-    Trial(#[from] TrialError),
+    Trial(Box<TrialError>),
+}
+
+impl From<TrialError> for QuestionError {
+    fn from(error: TrialError) -> QuestionError {
+        QuestionError::Trial(Box::new(error))
+    }
 }
 
 /// The answer.
@@ -155,7 +161,7 @@ impl ToleranceQuestion {
             };
         };
         let trials = match runs {
-            HonestRuns::Drawn { distribution, n, runs } => program.drawn(distribution, *n, *runs)?,
+            HonestRuns::Drawn { distribution, n, runs } => program.over_draws(distribution, *n, *runs)?,
             HonestRuns::On(arguments) => program.on(arguments)?,
         };
         let report = ToleranceReport::new(&self.tolerance, &trials).ok_or(QuestionError::NoRun)?;

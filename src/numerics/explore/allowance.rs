@@ -300,7 +300,6 @@ impl Maker<'_> {
         types.into_iter().map(|types| (formats(types), floor)).collect()
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each order")]
     fn reduction(&self, id: ValueId, floor: f64) -> Latitude {
         let instruction = self.instruction(id);
         let entry = self.analysis.program.entry();

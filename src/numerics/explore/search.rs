@@ -23,6 +23,15 @@ pub struct Searched {
     pub is_exhaustive: bool,
 }
 
+/// Choices that are tried where there are too many for all of them.
+const MOST_TRIED: usize = 4096;
+
+/// The same in a long program.
+const LEAST_TRIED: usize = 256;
+
+/// Instructions that these may evaluate together.
+const MOST_STEPS: usize = 1 << 22;
+
 /// A search over the choices of one program.
 pub(super) struct Search<'a> {
     choices: &'a Choices,
@@ -186,10 +195,10 @@ impl<'a> Search<'a> {
         }))
     }
 
-    /// The declared choice, each point alone, all together, all but one, pairs, and then choices by a counter's hash.
+    /// The declared choice, each point alone, all together, all but one, pairs, and then choices by a counter's hash: as many as
+    /// [`Search::room`] says. Where these are fewer than points, neighbours stand together for one.
     fn some(&self) -> Box<dyn Iterator<Item = Vec<usize>> + 'a> {
-        let points = self.points.clone();
-        let choices = self.choices;
+        let (points, choices, room) = (self.points.clone(), self.choices, self.room());
         let last = move |at: usize| choices.points[at].options() - 1;
         let none = vec![0; choices.points.len()];
         let with = move |set: &[(usize, usize)]| {
@@ -197,29 +206,43 @@ impl<'a> Search<'a> {
             set.iter().for_each(|(at, option)| taken[*at] = *option);
             taken
         };
-        let mut plan = vec![with(&[])];
-        for at in &points {
-            plan.extend((1..=last(*at)).map(|option| with(&[(*at, option)])));
-        }
-        let all: Vec<(usize, usize)> = points.iter().map(|at| (*at, last(*at))).collect();
-        plan.push(with(&all));
-        for but in &points {
-            plan.push(with(&all.iter().copied().filter(|(at, _)| at != but).collect::<Vec<_>>()));
-        }
-        let room = self.settings.choices.min(4096);
-        for (i, a) in points.iter().enumerate() {
-            for b in &points[..i] {
-                if plan.len() < room / 2 {
-                    plan.push(with(&[(*a, last(*a)), (*b, last(*b))]));
-                }
+        let others: usize = points.iter().map(|at| last(*at)).sum();
+        let alone: Vec<Vec<(usize, usize)>> = match others + points.len() <= room {
+            true => points.iter().flat_map(|at| (1..=last(*at)).map(move |option| vec![(*at, option)])).collect(),
+            false => {
+                neighbours(&points, room / 2).map(|some| some.iter().map(|at| (*at, last(*at))).collect()).collect()
             }
-        }
-        let drawn = room.saturating_sub(plan.len()) as u64;
+        };
+        let without: Vec<Vec<usize>> = match others + points.len() <= room {
+            true => points.iter().map(|at| vec![*at]).collect(),
+            false => neighbours(&points, room / 4).map(<[usize]>::to_vec).collect(),
+        };
+        let all: Vec<(usize, usize)> = points.iter().map(|at| (*at, last(*at))).collect();
+        let tried = 2 + alone.len() + without.len();
+        let number = (points.len() * points.len().saturating_sub(1) / 2).min((room / 2).saturating_sub(tried));
+        let drawn = room.saturating_sub(tried + number) as u64;
+        let pairs = {
+            let points = points.clone();
+            let each = move |i: usize| (0..i).map(move |j| (i, j));
+            (0..points.len())
+                .flat_map(each)
+                .take(number)
+                .map(move |(i, j)| [points[i], points[j]].map(|at| (at, last(at))))
+        };
+        let one = std::iter::once(Vec::new()).chain(alone).chain(std::iter::once(all.clone()));
+        let but = move |left: Vec<usize>| all.iter().copied().filter(|(at, _)| !left.contains(at)).collect::<Vec<_>>();
         let random = (0..drawn).map(move |seed| {
             let option = |at: &usize| (*at, (mix(seed << 20 | *at as u64) % (last(*at) as u64 + 1)) as usize);
-            with(&points.iter().map(option).collect::<Vec<_>>())
+            points.iter().map(option).collect::<Vec<_>>()
         });
-        Box::new(plan.into_iter().chain(random))
+        let plan = one.chain(without.into_iter().map(but)).chain(pairs.map(Vec::from)).chain(random);
+        Box::new(plan.take(room.max(1)).map(move |set| with(&set)))
+    }
+
+    /// The number of choices that are tried where there are too many for all: fewer in a long program, of which each takes longer.
+    fn room(&self) -> usize {
+        let instructions = self.choices.program.entry().instructions.len().max(1);
+        self.settings.choices.min(MOST_TRIED).min((MOST_STEPS / instructions).max(LEAST_TRIED))
     }
 
     /// The last option of each point.
@@ -278,6 +301,11 @@ impl<'a> Search<'a> {
         }
         others
     }
+}
+
+/// Points in stretches of neighbours, at most so many.
+fn neighbours(points: &[usize], most: usize) -> impl Iterator<Item = &[usize]> {
+    points.chunks(points.len().div_ceil(most.max(1)).max(1))
 }
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).

@@ -55,7 +55,7 @@ impl Mode {
         };
         let mut all: Vec<Arithmetic> = CHIPS.iter().flat_map(of).collect();
         for row in REFINEMENTS.iter().filter(|row| keys.contains(&row.key)) {
-            all = all.iter().flat_map(|arithmetic| arithmetic.with_each(row)).collect();
+            all = all.iter().flat_map(|arithmetic| arithmetic.with_each(row, CHIPS)).collect();
         }
         all.into_iter().map(Mode).collect()
     }

@@ -22,7 +22,7 @@ pub enum CodedFunction {
 
 impl CodedFunction {
     /// The code as the machine runs it.
-    pub fn coded(self) -> Coded<dyn FunctionCode> {
+    pub fn into_code(self) -> Coded<dyn FunctionCode> {
         Coded::new(Arc::new(self))
     }
 }

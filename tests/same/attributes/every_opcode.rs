@@ -196,9 +196,10 @@ fn programs(opcode: &Opcode) -> Vec<String> {
     let of_elements = |operands: &str| {
         ["f32", "s32", "u32", "pred"].map(|dtype| {
             let name = opcode.name();
+            let result = if name == "is-finite" { "pred" } else { dtype };
             format!(
                 "HloModule m\nENTRY main {{\n x = {dtype}[4] parameter(0)\n y = {dtype}[4] parameter(1)\n \
-                 ROOT r = {dtype}[4] {name}({operands})~\n}}\n"
+                 ROOT r = {result}[4] {name}({operands})~\n}}\n"
             )
         })
     };

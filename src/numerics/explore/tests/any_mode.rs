@@ -11,7 +11,7 @@ fn any_mode(draw: &mut Draw) -> Mode {
     let chip = CHIPS[draw.below(CHIPS.len())].name;
     let mut text = format!("{chip}/{}/off", PRECISIONS[draw.below(PRECISIONS.len())].name);
     for row in REFINEMENTS.iter().filter(|row| row.key != "fault") {
-        let values = (row.values)();
+        let values = (row.values)(CHIPS);
         if draw.below(2) == 0 {
             text.push_str(&format!("+{}={}", row.key, values[draw.below(values.len())].0));
         }

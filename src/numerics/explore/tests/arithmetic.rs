@@ -9,7 +9,9 @@ use crate::rewrite::Freedom;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::super::{Answer, Exploration, Witness, enclose, explore, outside};
-use super::{drawn, settings, tensor};
+#[cfg(feature = "xla-cpu")]
+use super::drawn;
+use super::{settings, tensor};
 
 /// The witness of the only row, which gives on the machine what it says, while the declared program does not.
 fn witness<'e>(found: &'e Exploration, program: &Program, declared: &Mode, arguments: &[Tensor]) -> &'e Witness {
@@ -56,6 +58,29 @@ fn each_bf16_sum_may_round_its_steps_for_itself() {
         assert_eq!(witness.mode.to_string(), "v5e/default/off+reduce=chain+narrow=bf16");
         assert_eq!((found.searched.choices, found.searched.is_exhaustive), (4, true));
     }
+}
+
+/// Of a long chain of roundings no more choices are tried than is asked for; still each point takes part, beside its neighbours.
+#[test]
+fn no_more_choices_are_tried_than_are_asked_for() {
+    let (mut b, length) = (Builder::new("chain"), 100);
+    let x = b.parameter("x", DType::BF16, &[1, 8]).unwrap();
+    let limit = b.parameter("limit", DType::F32, &[1, 8]).unwrap();
+    let last = (0..length).fold(x, |value, _| b.binary(Binary::Multiply, value, x).unwrap());
+    let wide = b.convert(last, DType::F32).unwrap();
+    let keep = b.compare(Compare::Ge, wide, limit).unwrap();
+    let program = b.finish(&[("keep", keep), ("wide", wide)]).unwrap();
+    let values: Vec<f64> = (1..=8).map(|k| 1.0 + f64::from(k) / 128.0).collect();
+    let x = tensor(DType::BF16, &[1, 8], &values);
+    let zero = tensor(DType::F32, &[1, 8], &[0.0; 8]);
+    let mut settings = settings("v5e/default/off", &["rounding"]);
+    // Each element is its own limit as declared, and most are less where a rounding is left out.
+    let limit = machine::evaluate(&program, &settings.mode, &[x.clone(), zero]).unwrap().remove(1);
+    settings.choices = 64;
+    let found = explore(&program, &[x, limit], &["keep".into()], &settings).unwrap();
+    assert!(found.searched.points + 1 >= length && !found.searched.is_exhaustive, "{:?}", found.searched);
+    assert_eq!(found.searched.choices, 64);
+    assert!(matches!(&found.answers[..], [Answer::Reachable(_)]), "{:?}", found.answers);
 }
 
 /// Whatever its length, a sum of what is not negative that rounds every addition is enclosed: from its largest term, and within
