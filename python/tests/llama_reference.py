@@ -34,6 +34,23 @@ def yarn(rope: dict[str, Any], theta: float, dim: int) -> tuple[list[float], flo
     return found, rope.get("attention_factor") or 0.1 * math.log(factor) + 1
 
 
+def llama3(rope: dict[str, Any], theta: float, dim: int) -> list[float]:
+    """Llama 3.1: long waves are stretched by the factor, short ones stay, those between are mixed."""
+    found = []
+    for pair in range(dim // 2):
+        own = theta ** (-2 * pair / dim)
+        wave, original = 2 * math.pi / own, rope["original_max_position_embeddings"]
+        low, high = rope["low_freq_factor"], rope["high_freq_factor"]
+        if wave < original / high:
+            found.append(own)
+        elif wave > original / low:
+            found.append(own / rope["factor"])
+        else:
+            kept = (original / wave - low) / (high - low)
+            found.append((1 - kept) * own / rope["factor"] + kept * own)
+    return found
+
+
 def rope_of(given: dict[str, Any], slides: bool, dim: int) -> tuple[list[float], float]:
     theta, scaling = given.get("rope_theta", 10000.0), given.get("rope_scaling") or {}
     if given["model_type"] == "gemma3_text" and slides:
@@ -41,6 +58,8 @@ def rope_of(given: dict[str, Any], slides: bool, dim: int) -> tuple[list[float],
     kind = scaling.get("rope_type", "default")
     if kind == "yarn":
         return yarn(scaling, theta, dim)
+    if kind == "llama3":
+        return llama3(scaling, theta, dim), 1.0
     divisor = scaling["factor"] if kind == "linear" else 1.0
     return [theta ** (-2 * pair / dim) / divisor for pair in range(dim // 2)], 1.0
 

@@ -26,11 +26,16 @@ SMALL = {
     "vocab_size": 61, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": True, "head_dim": 8,
 }  # fmt: skip
 GEMMA = {"hidden_activation": "gelu_pytorch_tanh", "query_pre_attn_scalar": 20, "sliding_window": 5}
+# Of these numbers each of the three ranges has a pair of dims.
+LLAMA3 = {
+    "rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 32,
+}  # fmt: skip
 YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "beta_fast": 8.0}
 MODELS: dict[str, dict[str, Any]] = {
     "llama": {"model_type": "llama"},
     "llama-own-head-and-biases": {"model_type": "llama", "tie_word_embeddings": False, "attention_bias": True, "mlp_bias": True},
     "llama-linear": {"model_type": "llama", "rope_scaling": {"rope_type": "linear", "factor": 4.0}},
+    "llama-llama3": {"model_type": "llama", "rope_scaling": LLAMA3, "head_dim": 16},
     "llama-yarn": {"model_type": "llama", "rope_scaling": YARN, "head_dim": 16},
     "mistral": {"model_type": "mistral", "sliding_window": 5},
     "qwen2": {"model_type": "qwen2", "head_dim": 6},
@@ -55,6 +60,7 @@ MODELS: dict[str, dict[str, Any]] = {
 # The keys that make a family differ from Llama's shape, and the value without which it would not.
 PLAIN: dict[str, dict[str, Any]] = {
     "llama-linear": {"rope_scaling": None},
+    "llama-llama3": {"rope_scaling": None},
     "llama-yarn": {"rope_scaling": None},
     "mistral": {"sliding_window": 99},
     "qwen2-window": {"use_sliding_window": False},
