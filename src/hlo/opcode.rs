@@ -327,7 +327,6 @@ const WITHOUT_MEANING: &[&str] = &[
     "collective-reduce",
     "cosh",
     "dynamic-reshape",
-    "scaled-dot",
     "shuffle",
     "sinh",
     "stochastic-convert",

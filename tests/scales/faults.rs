@@ -65,6 +65,18 @@ fn exchanged_rows_and_columns_are_found() {
     assert_eq!(faults(&given), "");
 }
 
+/// 70 elements along the axis are two blocks of 32 and one of 6.
+#[test]
+fn the_ragged_last_block_is_held_to_its_scale() {
+    let x = input(&[70, 48], 7);
+    let given = quantized(&x, "mxfp4/RCEIL/a", 0, None);
+    let last = 2 * 48 + 5;
+    let found = answer(&Given { scales: shifted(&given.scales, 1, |at| at == last), ..given.clone() });
+    assert!(answer(&given).agrees);
+    let first = found.first_disagreement.unwrap();
+    assert_eq!((found.agrees, found.disagree, first.place), (false, 1, vec![2, 5]));
+}
+
 #[test]
 fn per_tensor_scales_are_used_missing_ignored_or_inverse() {
     let given = library("modelopt_nvfp4_nvfp4_bf16");

@@ -205,7 +205,7 @@ mod tests {
             let honest = |spec: &str| {
                 let mode = "v5e/highest/off".parse().unwrap();
                 let honest = HonestProgram::of_spec(&spec.parse().unwrap(), 8, mode, Reference::Truth).unwrap();
-                (honest, HonestRuns::Drawn { distribution: "zeros".parse().unwrap(), n: 8, runs: 1 })
+                (honest, HonestRuns::Drawn { distribution: "normal".parse().unwrap(), n: 8, runs: 1 })
             };
             let question = ToleranceQuestion {
                 tolerance: Tolerance::Close { atol: 0.06, rtol: 0.0 },

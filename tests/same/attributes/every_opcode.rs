@@ -57,6 +57,10 @@ const PROGRAMS: &[(&str, &str)] = &[
          scatter=add~",
     ),
     ("dot", "ROOT r = f32[] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}~"),
+    (
+        "scaled-dot",
+        "one = f32[1] constant({1})\n ROOT r = f32[] scaled-dot(x, y, one, one), lhs_contracting_dims={0}, rhs_contracting_dims={0}~",
+    ),
     ("convolution", "ROOT r = f32[3,3] convolution(m, m), dim_labels=bf_io->bf~"),
     (
         "ragged-dot",
@@ -101,6 +105,11 @@ const PROGRAMS: &[(&str, &str)] = &[
     ),
     ("async-done", "s = ((f32[4]), f32[4], u32[]) async-start(x), calls=double\n ROOT r = f32[4] async-done(s)~"),
     ("call-start", "s = ((f32[4]), f32[4], u32[]) call-start(x), to_apply=double~\n ROOT r = f32[4] call-done(s)"),
+    (
+        "call-update",
+        "s = ((f32[4]), f32[4], u32[]) call-start(x), to_apply=double\n u = ((f32[4]), f32[4], u32[]) call-update(s)~\n \
+         ROOT r = f32[4] call-done(u)",
+    ),
     ("call-done", "s = ((f32[4]), f32[4], u32[]) call-start(x), to_apply=double\n ROOT r = f32[4] call-done(s)~"),
     ("copy-start", "s = (f32[4], f32[4], u32[]) copy-start(x)~\n ROOT r = f32[4] copy-done(s)"),
     ("copy-done", "s = (f32[4], f32[4], u32[]) copy-start(x)\n ROOT r = f32[4] copy-done(s)~"),

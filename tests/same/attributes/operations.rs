@@ -16,6 +16,7 @@ pub const WITHOUT_A_ROW: &[(&str, &str, &str)] = &[
     ("map", "dimensions", "names all dims"),
     ("slice-start", "slice", "is read as that of a slice"),
     ("dynamic-slice-start", "dynamic_slice_sizes", "is read as that of a dynamic-slice"),
+    ("scaled-dot", "operand_precision", "changes nothing: its operands are products in bf16 (FACTS 11.5)"),
     ("ragged-dot", "algorithm", "is read as that of a dot"),
     ("ragged-dot", "lhs_contracting_dims", "is refused if it is another dim"),
     ("ragged-dot", "rhs_contracting_dims", "is refused if it is another dim"),

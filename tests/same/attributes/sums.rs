@@ -119,6 +119,30 @@ pub const SUMS: &[Row] = &[
         "x = f32[3,3] parameter(0)\n y = f32[3,3] parameter(1)\n ROOT r = f32[3,3] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}, algorithm=$",
     ),
     row(
+        "scaled-dot",
+        "lhs_contracting_dims",
+        ["{1}", "{0}"],
+        "x = f32[3,3] parameter(0)\n y = f32[3,3] parameter(1)\n s = f32[3,3] parameter(2)\n t = f32[3,3] parameter(3)\n ROOT r = f32[3,3] scaled-dot(x, y, s, t), lhs_contracting_dims=$, rhs_contracting_dims={0}",
+    ),
+    row(
+        "scaled-dot",
+        "rhs_contracting_dims",
+        ["{1}", "{0}"],
+        "x = f32[3,3] parameter(0)\n y = f32[3,3] parameter(1)\n s = f32[3,3] parameter(2)\n t = f32[3,3] parameter(3)\n ROOT r = f32[3,3] scaled-dot(x, y, s, t), lhs_contracting_dims={1}, rhs_contracting_dims=$",
+    ),
+    row(
+        "scaled-dot",
+        "lhs_batch_dims",
+        ["{0}", "{1}"],
+        "x = f32[3,3,3] parameter(0)\n y = f32[3,3,3] parameter(1)\n s = f32[3,3,3] parameter(2)\n t = f32[3,3,3] parameter(3)\n ROOT r = f32[3,3,3] scaled-dot(x, y, s, t), lhs_batch_dims=$, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}",
+    ),
+    row(
+        "scaled-dot",
+        "rhs_batch_dims",
+        ["{0}", "{1}"],
+        "x = f32[3,3,3] parameter(0)\n y = f32[3,3,3] parameter(1)\n s = f32[3,3,3] parameter(2)\n t = f32[3,3,3] parameter(3)\n ROOT r = f32[3,3,3] scaled-dot(x, y, s, t), lhs_batch_dims={0}, rhs_batch_dims=$, lhs_contracting_dims={2}, rhs_contracting_dims={2}",
+    ),
+    row(
         "ragged-dot",
         "operand_precision",
         ["{default,default}", "{highest,highest}"],
