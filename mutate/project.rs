@@ -182,8 +182,12 @@ impl Project {
             };
             if let Some((_, folder)) = LIBRARIES.iter().find(|(_, folder)| *file == Path::new(folder).join("lib.rs")) {
                 bytes.splice(..0, UNSUSPICIOUS);
-                let switch: &[u8] =
-                    if *folder == LOWEST { b"pub mod mutant;\n" } else { b"pub use ulpgate_ir::mutant;\n" };
+                let switch: &[u8] = match *folder {
+                    LOWEST => b"pub mod mutant;\n",
+                    // The front has no dependency on the lowest library of its own.
+                    "src" => b"pub use ulpgate_hlo::mutant;\n",
+                    _ => b"pub use ulpgate_ir::mutant;\n",
+                };
                 bytes.extend(switch);
             } else if let Some("Cargo.toml" | "Cargo.lock") = file.to_str() {
                 bytes = self.renamed(&String::from_utf8(bytes)?).into_bytes();
