@@ -21,7 +21,7 @@ use super::{arrange, contract, integer, mxu, rank, reduce, room, tiles};
 
 /// The results of `program` in `mode`, in order, for arguments that are given once: [`Prepared::bind`] and
 /// [`Prepared::evaluate`]. The program is taken as it is: the mode's excess policy is a rewrite that comes before
-/// ([`crate::rewrite`], [`crate::subject`]).
+/// ([`crate::rewrite`], `subject`).
 ///
 /// # Errors
 /// If arguments do not fit the parameters, or an operation is not supported for its types.

@@ -95,7 +95,7 @@ impl HonestProgram {
     /// A run on these arguments in the mode, and one in each other order of sums: all are honest.
     ///
     /// # Errors
-    /// As [`HonestProgram::drawn`].
+    /// As [`HonestProgram::over_draws`].
     pub fn on(&self, arguments: &[Tensor]) -> Result<Vec<ToleranceTrial>, TrialError> {
         let expected = self.expected(arguments)?;
         let mut modes = vec![self.mode.clone()];
