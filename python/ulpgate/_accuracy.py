@@ -48,8 +48,8 @@ def assert_accurate(
     if max_relative_rms is None and max_ulp is None:
         raise _ulpgate.Error("nothing is asked: give max_relative_rms=... or max_ulp=...")
     asked = None if chips is None else [chips] if isinstance(chips, str) else list(chips)
+    program = program_of(f, args, static_argnums)
     if callable(f) and mode is None and not hasattr(f, "as_text"):
-        program = program_of(f, args, static_argnums)
         compiled, _ = lower(f, args, targets(asked, asked is None or "cpu" in asked), static_argnums)
         runs = [
             (f"{target.name}/{setting} ({target.mode})", text, target.mode)
@@ -57,7 +57,6 @@ def assert_accurate(
             for setting, text in (("excess_on", target.excess_on), ("excess_off", target.excess_off))
         ]
     else:
-        program = program_of(f, args, static_argnums)
         runs = [(name, program.text, name) for name in _modes(program, asked, mode)]
     if not runs:
         raise _ulpgate.Error(f"nothing was judged of {program.name}: no chip was asked")

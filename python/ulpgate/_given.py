@@ -8,7 +8,7 @@ from typing import Any
 from . import _ulpgate
 from ._arrays import Array, as_array, encode, encode_arguments
 from ._audit import function_name, jax_lowering
-from ._hlo import text_of
+from ._hlo import is_path, text_of
 
 Encoded = list[tuple[str, str, tuple[int, ...], bytes]]
 
@@ -34,7 +34,7 @@ def program_of(f: Any, args: Sequence[Any], static_argnums: Sequence[int] = ()) 
     Of a text the one argument may be a mapping of names, or a path of a file of arrays. Functions are lowered with jax, for the CPU.
     """
     if isinstance(f, (str, os.PathLike)):
-        name = "hlo" if isinstance(f, str) and "\n" in f else os.fspath(f)
+        name = "hlo" if isinstance(f, str) and not is_path(f) else os.fspath(f)
         if len(args) == 1 and isinstance(args[0], (str, os.PathLike)):
             return Program(name, text_of(f), False, os.fspath(args[0]))
         return Program(name, text_of(f), False, encode_arguments(tuple(args)))

@@ -23,7 +23,7 @@ MODE = "v5e/default/as-compiled"
 Text = str | os.PathLike[str]
 
 
-def _is_path(text: str) -> bool:
+def is_path(text: str) -> bool:
     """Whether a string is a path rather than a program: a line without braces that names a file, or looks like one."""
     if not text.strip() or "\n" in text or "{" in text:
         return False
@@ -38,7 +38,7 @@ def printable_lines(lines: Sequence[str]) -> str:
 def text_of(hlo: Text) -> str:
     """A program's HLO text; that of a file where a path is given, also as a string. StableHLO (a text, or a file .mlir, .mlirbc or .pb)
     becomes HLO by the jaxlib that is installed."""
-    if isinstance(hlo, str) and not _is_path(hlo):
+    if isinstance(hlo, str) and not is_path(hlo):
         return text_before(hlo) if is_mlir(hlo) else hlo
     if is_exchanged(hlo):
         return text_before(hlo)
