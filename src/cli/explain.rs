@@ -12,7 +12,7 @@ use crate::machine::{Mode, REFINEMENTS, find_chip};
 use crate::name::nearest;
 use crate::program::{ProgramSpec, find_program};
 use crate::subject;
-use crate::suite::{Case, Suite};
+use crate::suite::{Case, PlannedCheck, Suite};
 
 use super::list::{Entry, Kind, entries};
 use super::{Exit, Failure, suites, summary, worst_rows};
@@ -103,14 +103,17 @@ fn explain_suite(suite: &Suite, out: &mut dyn Write) -> Result<(), Failure> {
 /// Cases of a group that are named.
 const SHOWN_CASES: usize = 3;
 
+/// A check with the outcome that is expected of it.
+fn question(check: &PlannedCheck) -> String {
+    let because = check.because.as_ref().map_or(String::new(), |because| format!(", because {because}"));
+    format!("{} (expected: {}{because})", check.column(), check.expect.name())
+}
+
 /// The cases of a suite by what is asked of them, in the order of the suite.
 fn questions(suite: &Suite) -> Vec<(String, Vec<&Case>)> {
     let mut groups: Vec<(String, Vec<&Case>)> = Vec::new();
     for case in &suite.cases {
-        let checks = case.checks.iter().map(|check| {
-            let because = check.because.as_ref().map_or(String::new(), |because| format!(", because {because}"));
-            format!("{} (expected: {}{because})", check.column(), check.expect.name())
-        });
+        let checks = case.checks.iter().map(question);
         let fits = case
             .fits
             .iter()
@@ -201,8 +204,12 @@ fn what_is_wrong(path: &str, suites: &[Suite]) -> String {
     format!("`{path}` is no mode, no program in a mode and no case; the nearest case is {near}")
 }
 
+/// Prints a text, folded where the terminal ends.
+fn tell(text: String, out: &mut dyn Write) -> Result<(), Failure> {
+    summary::wrap(&text, "    ", out)
+}
+
 fn explain_case(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
-    let tell = |text: String, out: &mut dyn Write| summary::wrap(&text, "    ", out);
     tell(format!("program: {}: {}", case.problem.program, case.problem.program.doc()), out)?;
     if let Some(truth) = &case.problem.truth {
         tell(format!("truth: {}: {}", truth, truth.doc()), out)?;
@@ -213,8 +220,7 @@ fn explain_case(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
         tell(format!("metric: {} [{unit}]: {}", metric.column, metric.metric.doc()), out)?;
     }
     for check in &case.checks {
-        let because = check.because.as_ref().map_or(String::new(), |b| format!(", because {b}"));
-        tell(format!("check: {} (expected: {}{because})", check.column(), check.expect.name()), out)?;
+        tell(format!("check: {}", question(check)), out)?;
     }
     for fit in &case.fits {
         tell(format!("growth: {} with slope {} (expected: {})", fit.metric, fit.slope, fit.expect.name()), out)?;
@@ -224,7 +230,6 @@ fn explain_case(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
 
 fn explain_mode(mode: &Mode, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "mode: {mode}")?;
-    let tell = |text: String, out: &mut dyn Write| summary::wrap(&text, "    ", out);
     tell(format!("chip {}: {}", mode.chip.name, mode.chip.doc), out)?;
     let ignored = if mode.chip.matrix_unit { "" } else { " (ignored: this chip has no matrix unit)" };
     tell(format!("precision {}: {}{ignored}", mode.precision.name, mode.precision.doc), out)?;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::metric::ulp_error;
+use crate::metric::{Largest, relative_rms, ulp_error};
 use crate::tensor::Tensor;
 
 use super::{NamedResult, shape_text};
@@ -28,6 +28,12 @@ pub struct Distance {
     pub element: usize,
     /// The distance.
     pub value: f64,
+}
+
+impl Distance {
+    fn of(largest: Largest) -> Option<Distance> {
+        largest.get().map(|(value, element)| Distance { element, value })
+    }
 }
 
 /// The distance of one result from the truth.
@@ -81,15 +87,11 @@ fn of_result(results: &[(String, Tensor)], exact: &NamedResult, allowed: f64) ->
     }
     let undecided = is_open.iter().filter(|open| **open).count();
     let (mut differing, mut worst) = (0, None::<WorstElement>);
-    let (mut absolute, mut relative) = (None::<Distance>, None::<Distance>);
-    let (mut squares, mut of_truth, mut finite) = (0.0, 0.0, 0);
-    let offer = |best: &mut Option<Distance>, value: f64, element: usize| {
-        if value.is_finite() && best.is_none_or(|best| value > best.value) {
-            *best = Some(Distance { element, value });
-        }
-    };
-    for element in (0..tensor.len()).filter(|at| !is_open[*at]) {
-        let (computed, right) = (tensor.data().get_f64(element), exact.tensor.data().get_f64(element));
+    let (mut absolute, mut relative) = (Largest::default(), Largest::default());
+    let known = || (0..tensor.len()).filter(|at| !is_open[*at]);
+    let pair = |element: usize| (tensor.data().get_f64(element), exact.tensor.data().get_f64(element));
+    for element in known() {
+        let (computed, right) = pair(element);
         let (error, allowed) = match tensor.dtype().format() {
             Some(format) => (ulp_error(format, computed, right), allowed),
             None => ((computed - right).abs(), 0.0),
@@ -99,16 +101,13 @@ fn of_result(results: &[(String, Tensor)], exact: &NamedResult, allowed: f64) ->
             worst = Some(WorstElement { element, computed, exact: right, error });
         }
         let difference = (computed - right).abs();
-        offer(&mut absolute, difference, element);
-        offer(&mut relative, difference / right.abs(), element);
-        if difference.is_finite() {
-            squares += difference * difference;
-            of_truth += right * right;
-            finite += 1;
-        }
+        absolute.offer(difference, element);
+        relative.offer(difference / right.abs(), element);
     }
-    let relative_rms = if squares == 0.0 { 0.0 } else { (squares / of_truth).sqrt() };
-    let is_rms_known = tensor.dtype().is_float() && finite > 0 && relative_rms.is_finite();
+    let relative_rms = relative_rms(known().map(pair));
+    // A pair of finite numbers has a finite difference.
+    let is_rms_known = tensor.dtype().is_float() && absolute.get().is_some() && relative_rms.is_finite();
+    let [absolute, relative] = [absolute, relative].map(Distance::of);
     let (result, shape, elements) = (name.clone(), shape_text(tensor), tensor.len());
     let relative_rms = is_rms_known.then_some(relative_rms);
     Ok(ResultError { result, shape, elements, undecided, differing, worst, relative_rms, absolute, relative })

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::metric::{self, Largest};
+
 /// The distance of a float result from the truth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ErrorFigures {
@@ -41,29 +43,24 @@ pub struct Differences {
 
 /// The differences of a result from a mode's.
 pub(super) fn differences(result: &[f64], values: &[f64]) -> Differences {
-    let mut found = Differences { elements: 0, of: values.len(), absolute: None, relative: None };
-    let offer = |best: &mut Option<DifferenceAt>, value: f64, at: usize| {
-        if value.is_finite() && best.is_none_or(|best| value > best.value) {
-            *best = Some(DifferenceAt { value, at });
-        }
-    };
+    let (mut elements, mut absolute, mut relative) = (0, Largest::default(), Largest::default());
     for (at, (x, y)) in result.iter().zip(values).enumerate() {
         if x == y || x.is_nan() && y.is_nan() {
             continue;
         }
-        found.elements += 1;
+        elements += 1;
         let difference = (x - y).abs();
-        offer(&mut found.absolute, difference, at);
-        offer(&mut found.relative, difference / y.abs(), at);
+        absolute.offer(difference, at);
+        relative.offer(difference / y.abs(), at);
     }
-    found
+    let [absolute, relative] =
+        [absolute, relative].map(|largest| largest.get().map(|(value, at)| DifferenceAt { value, at }));
+    Differences { elements, of: values.len(), absolute, relative }
 }
 
-/// Root mean square of the difference over that of `values`; elements that are not finite in both are left out.
+/// [`metric::relative_rms`] of a result and the values that it is held to.
 pub(super) fn relative_rms(result: &[f64], values: &[f64]) -> f64 {
-    let finite = result.iter().zip(values).filter(|(x, y)| x.is_finite() && y.is_finite());
-    let (difference, size) = finite.fold((0.0, 0.0), |(d, s), (x, y)| (d + (x - y) * (x - y), s + y * y));
-    if difference == 0.0 { 0.0 } else { (difference / size).sqrt() }
+    metric::relative_rms(result.iter().copied().zip(values.iter().copied()))
 }
 
 /// The figures of a result beside the truth; `None` where no element is known.

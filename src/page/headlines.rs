@@ -4,9 +4,10 @@ use maud::{Markup, html};
 
 use crate::machine::Mode;
 use crate::record::{SuiteRecord, Verdict};
-use crate::report::{Pool, Rate, pools, said};
+use crate::report::{Pool, Rate, heaviest, pools, said};
 
 use super::cases::badge;
+use super::rates::percent;
 
 /// Findings that are shown, and the bars of each.
 const SHOWN: usize = 5;
@@ -62,11 +63,7 @@ pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
 fn headline(suite: &SuiteRecord) -> Option<Headline<'_>> {
     let pools = pools(&suite.cases);
     let counted: Vec<(&Pool, Rate)> = pools.iter().filter_map(|pool| Some((pool, pool.rate()?))).collect();
-    let heaviest = counted.iter().filter(|(pool, _)| pool.found > 0 && pool.worst > Verdict::Abstain);
-    let (first, _) = heaviest.reduce(|best, next| {
-        let weight = |(pool, _): &(&Pool, Rate)| (pool.worst, pool.rows);
-        if weight(next) > weight(best) { next } else { best }
-    })?;
+    let first = heaviest(counted.iter().map(|(pool, _)| *pool).filter(|pool| pool.found > 0))?;
     let mut alike: Vec<&(&Pool, Rate)> = counted.iter().filter(|(pool, _)| pool.check == first.check).collect();
     // The most and the least of them: what is lost, and what keeps it.
     alike.sort_by(|(_, a), (_, b)| b.share.total_cmp(&a.share));
@@ -143,19 +140,6 @@ fn mode(subject: &str) -> String {
     let refinements = subject.split_once('+').map_or(String::new(), |(_, rest)| format!(", {rest}"));
     let arithmetic = if mode.chip.matrix_unit { format!(", {precision}") } else { String::new() };
     format!("{}{arithmetic}, {excess}{refinements}", mode.chip.name)
-}
-
-/// A share as a percentage of two digits.
-fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    let digits = if percent >= 10.0 || percent == 0.0 {
-        0
-    } else if percent >= 1.0 {
-        1
-    } else {
-        2
-    };
-    format!("{percent:.digits$} %")
 }
 
 #[cfg(test)]

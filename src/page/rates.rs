@@ -81,7 +81,7 @@ fn table(suite: &str, check: &str, pools: &[(&Pool, Rate)]) -> Markup {
 }
 
 /// A share with two digits that tell.
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {
         p if p == 0.0 || p >= 10.0 => format!("{p:.0} %"),

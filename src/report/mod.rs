@@ -23,7 +23,7 @@ pub use direction::Direction;
 pub use growths::{Growth, GrowthPoint, PowerLaw, growths};
 pub use names::direction_of;
 pub use pool::{Pool, Rate, pools};
-pub use said::said;
+pub use said::{heaviest, said};
 pub use summary::{SuiteLine, Total, read_out, suite_lines, total};
 pub use unexpected::{Unexpected, findings};
 pub use write::{ReportError, remove, write_all};

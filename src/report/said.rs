@@ -32,8 +32,11 @@ pub fn said(suite: &SuiteRecord) -> String {
 }
 
 /// The pool with the weightiest finding; of equally weighty ones that of most rows, and of these the first.
-fn heaviest<'a, 'b>(pools: &'a [Pool<'b>]) -> Option<&'a Pool<'b>> {
-    let found = pools.iter().filter(|pool| pool.worst > Verdict::Abstain);
+pub fn heaviest<'a, 'b>(pools: impl IntoIterator<Item = &'a Pool<'b>>) -> Option<&'a Pool<'b>>
+where
+    'b: 'a,
+{
+    let found = pools.into_iter().filter(|pool| pool.worst > Verdict::Abstain);
     found.fold(None, |best: Option<&Pool>, pool| match best {
         Some(best) if (best.worst, best.rows) >= (pool.worst, pool.rows) => Some(best),
         _ => Some(pool),

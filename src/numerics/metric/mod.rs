@@ -6,6 +6,7 @@
 
 mod accumulator;
 mod componentwise;
+mod difference;
 mod element;
 mod exact_sum;
 mod frobenius;
@@ -25,6 +26,7 @@ mod total_abs_error;
 mod total_variation;
 
 pub use accumulator::{Accumulator, Reduction, Term, Worst};
+pub use difference::{Largest, relative_rms};
 pub use element::{absolute_error, ulp_error};
 pub use exact_sum::ExactSum;
 
