@@ -27,7 +27,6 @@ mod source;
 mod view;
 mod written_shape;
 
-use crate as hlo;
 use ulpgate_ir::{analysis, budget, ir, name, num, tensor};
 
 pub use error::{LowerError, Unknown};

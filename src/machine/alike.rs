@@ -6,16 +6,16 @@ use crate::tensor::DType;
 
 use super::chip::Chip;
 use super::dot_unit::DotSite;
-use super::mode::Mode;
+use super::mode::Arithmetic;
 use super::refinement::Choices;
 use super::vector::StepRounding;
 
 /// Whether two modes compute this program with the same arithmetic in the same orders, so that both give the same bits.
 ///
 /// A mode's excess policy is not looked at: the program is as the compiler left it.
-pub fn compute_alike(a: &Mode, b: &Mode, program: &Program) -> bool {
-    let narrow = |mode: &Mode| mode.choices.narrow;
-    let others = |mode: &Mode| Choices { narrow: StepRounding::F32, ..mode.choices };
+pub fn compute_alike(a: &Arithmetic, b: &Arithmetic, program: &Program) -> bool {
+    let narrow = |mode: &Arithmetic| mode.choices.narrow;
+    let others = |mode: &Arithmetic| Choices { narrow: StepRounding::F32, ..mode.choices };
     // Error bounds matter only where functions err within them.
     let bounded = a.choices.exp.perturbs() || b.choices.exp.perturbs();
     hardware(a.chip) == hardware(b.chip)
@@ -52,7 +52,7 @@ fn hardware(chip: &Chip) -> impl PartialEq + use<> {
 }
 
 /// Whether both compute each dot of the program on the same unit, in as many passes.
-fn on_same_units(a: &Mode, b: &Mode, program: &Program) -> bool {
+fn on_same_units(a: &Arithmetic, b: &Arithmetic, program: &Program) -> bool {
     program.computations.iter().all(|computation| {
         let mut sites = computation.instructions.iter().filter_map(|i| DotSite::within(computation, i));
         sites.all(|site| a.dot(&site) == b.dot(&site))
@@ -77,8 +77,8 @@ fn sums_narrow(program: &Program) -> bool {
 #[cfg(test)]
 mod tests {
     use super::compute_alike;
+    use crate::Arithmetic;
     use crate::ir::{Binary, Builder, Precision, Program};
-    use crate::machine::Mode;
     use crate::tensor::DType;
 
     fn sum(dtype: DType) -> Program {
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn only_what_computes_alike_is_alike() {
         let alike = |a: &str, b: &str, dtype| {
-            let [a, b] = [a, b].map(|mode| mode.parse::<Mode>().unwrap());
+            let [a, b] = [a, b].map(|mode| mode.parse::<Arithmetic>().unwrap());
             compute_alike(&a, &b, &sum(dtype))
         };
         assert!(alike("v4/default/off", "v5e/default/as-compiled", DType::BF16));
@@ -113,7 +113,7 @@ mod tests {
             let w = b.parameter("w", DType::F32, &[4, 8]).unwrap();
             let y = b.matmul(x, w, Precision::Default, DType::F32).unwrap();
             let program = b.finish(&[("y", y)]).unwrap();
-            let [a, b] = ["v6e/default/off", "tpu7x/default/off"].map(|mode| mode.parse::<Mode>().unwrap());
+            let [a, b] = ["v6e/default/off", "tpu7x/default/off"].map(|mode| mode.parse::<Arithmetic>().unwrap());
             compute_alike(&a, &b, &program)
         };
         assert!(!alike(1));

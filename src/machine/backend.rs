@@ -4,8 +4,6 @@
 //! take their keys from them, and bounds their promises: nobody else knows which compiler there is. A chip without a backend
 //! has kernels that leave everything to its units.
 
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::analysis::Regions;
@@ -15,6 +13,7 @@ use crate::tensor::DType;
 use super::code_note::CodeNote;
 use super::function_code::{CodedColumns, FoldedColumns};
 use super::mxu::Unit;
+use super::named::{Name, Named};
 use super::sum_code::SumCodes;
 use super::value::Value;
 
@@ -58,40 +57,13 @@ pub enum Ties {
     /// In the order in which they were, as after a stable one (modelling choice for TPUs).
     InOrder,
     /// As an algorithm leaves them that is not stable.
-    Unstable(Unstable),
+    Unstable(Named<dyn UnstableSort>),
 }
 
 /// A sorting algorithm that need not keep equal elements in order.
-pub trait UnstableSort: Sync {
-    /// The name of the algorithm. No two have one name.
-    fn name(&self) -> &'static str;
-
+pub trait UnstableSort: Name + Sync {
     /// Sorts positions by `less`. It always ends, even if that is no order, and the result depends on nothing but the answers.
     fn sort(&self, positions: &mut [u64], less: &mut dyn FnMut(u64, u64) -> bool);
-}
-
-/// An algorithm of a backend; its name is its identity.
-#[derive(Clone, Copy)]
-pub struct Unstable(pub &'static dyn UnstableSort);
-
-impl PartialEq for Unstable {
-    fn eq(&self, other: &Unstable) -> bool {
-        self.0.name() == other.0.name()
-    }
-}
-
-impl Eq for Unstable {}
-
-impl Hash for Unstable {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.name().hash(state);
-    }
-}
-
-impl fmt::Debug for Unstable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.name())
-    }
 }
 
 /// The plan of one instruction: all that decides its bits beside its operands and the mode.

@@ -11,7 +11,7 @@ use crate::ir::{Computation, DotExtents, DotPlan, Instruction, Op, Precision, Sh
 use crate::tensor::DType;
 
 use super::chip::Chip;
-use super::mode::Mode;
+use super::mode::Arithmetic;
 use super::mxu::Passes;
 use super::vector_dots::VectorDots;
 
@@ -165,7 +165,7 @@ fn compiler_says_vector(chip: &Chip, dtypes: [Option<DType>; 2], class: DotClass
     dtypes.into_iter().flatten().any(of_both)
 }
 
-impl Mode {
+impl Arithmetic {
     /// The unit that computes a dot.
     pub fn dot(&self, dot: &DotSite) -> DotUnit {
         let DotSite { precision, dtypes, sizes, .. } = *dot;
@@ -201,7 +201,7 @@ mod tests {
     use crate::tensor::DTYPES;
 
     fn unit(mode: &str, dtypes: [DType; 2], sizes: [usize; 3], on_matrix_unit: bool) -> DotUnit {
-        let mode: Mode = mode.parse().unwrap();
+        let mode: Arithmetic = mode.parse().unwrap();
         mode.dot(&DotSite { on_matrix_unit, ..DotSite::as_written(dtypes.map(Some), sizes) })
     }
 
@@ -258,7 +258,7 @@ mod tests {
             let extents = DotExtents { batch: batch.to_vec(), contracting: k.to_vec(), free: [m.to_vec(), n.to_vec()] };
             let product = |dims: &[usize]| dims.iter().product();
             let dot = DotSite::as_written([Some(DType::F32); 2], [product(m), product(k), product(n)]);
-            let mode: Mode = mode.parse().unwrap();
+            let mode: Arithmetic = mode.parse().unwrap();
             mode.dot(&DotSite { class: DotClass::of(&extents), ..dot }) == DotUnit::Vector
         };
         for chip in ["v2", "v3", "v4", "v5e", "v5p", "v6e"] {
@@ -328,7 +328,7 @@ mod tests {
             let [chip, lhs, rhs, named, unit, shapes] = line.split(',').collect::<Vec<_>>()[..] else {
                 panic!("{line}")
             };
-            let mode: Mode = format!("{chip}/default/off").parse().unwrap();
+            let mode: Arithmetic = format!("{chip}/default/off").parse().unwrap();
             let dtypes = [lhs, rhs].map(|name| Some(DType::from_name(name).unwrap()));
             for shape in shapes.split(' ') {
                 let sizes: Vec<Vec<usize>> = shape.split('x').map(|size| size.parse().into_iter().collect()).collect();

@@ -11,7 +11,7 @@ use crate::tensor::{DType, Tensor};
 use super::backend::{Backend, Code, Kernel};
 use super::dot_unit::{DotSite, DotUnit};
 use super::eval_error::{EvalError, refuse};
-use super::mode::Mode;
+use super::mode::Arithmetic;
 use super::multiply_reduce::{self, Right};
 use super::operand::Operand;
 use super::prepared::{Frame, Prepared};
@@ -25,7 +25,7 @@ use super::{arrange, contract, integer, mxu, rank, reduce, room, tiles};
 ///
 /// # Errors
 /// If arguments do not fit the parameters, or an operation is not supported for its types.
-pub fn evaluate(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
+pub fn evaluate(program: &Program, mode: &Arithmetic, arguments: &[Tensor]) -> Result<Vec<Tensor>, EvalError> {
     let prepared = Prepared::new(program);
     let arguments = prepared.bind(arguments)?;
     prepared.evaluate(mode, &arguments)
@@ -35,7 +35,7 @@ pub fn evaluate(program: &Program, mode: &Mode, arguments: &[Tensor]) -> Result<
 pub(super) struct Machine<'a> {
     pub program: &'a Program,
     pub prepared: &'a Prepared<'a>,
-    pub mode: &'a Mode,
+    pub mode: &'a Arithmetic,
     pub unit: VectorUnit,
 }
 

@@ -31,6 +31,7 @@ mod local_error;
 mod mode;
 mod multiply_reduce;
 pub mod mxu;
+mod named;
 mod number;
 mod operand;
 #[cfg(test)]
@@ -58,13 +59,12 @@ mod vector_dots;
 mod walk;
 mod weighted;
 
-use crate as machine;
 use ulpgate_ir::{analysis, budget, deadline, ir, name, num, rewrite, scaled, tensor};
 
 pub use accuracy::implementations;
 pub use addend::{Addend, NOTHING, row_sums};
 pub use alike::compute_alike;
-pub use backend::{Backend, Code, DotKernel, Kernel, Ties, Unstable, UnstableSort, operand_bit};
+pub use backend::{Backend, Code, DotKernel, Kernel, Ties, UnstableSort, operand_bit};
 pub use chip::{CHIPS, CPU, Chip, TPU7X, V2, V3, V4, V5E, V5P, V6E};
 pub use code_note::{CodeNote, CodedOrder};
 pub use coded::{CodeKey, Coded};
@@ -76,9 +76,8 @@ pub use evaluate::evaluate;
 pub use function_code::{CodedColumns, FoldedColumns, FunctionCode};
 pub use integer::conversion_steps;
 pub use local_error::{LocalError, LocalErrors};
-#[cfg(test)]
-use mode::Mode;
 pub use mode::{Arithmetic, ChipRows, ModeError, ModeFault, ModePart, PRECISIONS, PrecisionRow};
+pub use named::{Name, Named};
 pub use number::Scalar;
 pub use prepared::{Bound, Held, Prepared};
 pub use products::Products;

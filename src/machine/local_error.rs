@@ -18,7 +18,7 @@ use super::chip::CPU;
 use super::eval_error::{EvalError, refuse};
 use super::evaluate::Machine;
 use super::in_f64::in_f64;
-use super::mode::{ChipRows, Mode};
+use super::mode::{Arithmetic, ChipRows};
 use super::operand::Operand;
 use super::prepared::Prepared;
 use super::value::Value;
@@ -58,7 +58,12 @@ impl LocalErrors {
     /// # Errors
     /// If arguments do not fit the parameters, the result is no array of floats, or an operation is not supported, on the
     /// machine or in f64.
-    pub fn new(program: &Program, mode: &Mode, arguments: &[Tensor], output: usize) -> Result<LocalErrors, EvalError> {
+    pub fn new(
+        program: &Program,
+        mode: &Arithmetic,
+        arguments: &[Tensor],
+        output: usize,
+    ) -> Result<LocalErrors, EvalError> {
         let prepared = Prepared::new(program);
         let bound = prepared.bind(arguments)?.into_values();
         let (entry, outputs) = (program.entry(), program.outputs());
@@ -128,7 +133,7 @@ impl LocalErrors {
 fn with_f64<T>(wide: &Program, run: impl FnOnce(&Machine) -> Result<T, EvalError>) -> Result<T, EvalError> {
     let root = &wide.entry().instructions[wide.entry().root];
     static PLAIN: ChipRows = ChipRows { rows: &[&CPU], left_out: &[] };
-    let mode = Mode::read("cpu/f32/as-compiled", &PLAIN).ok();
+    let mode = Arithmetic::read("cpu/f32/as-compiled", &PLAIN).ok();
     let mode = mode.ok_or_else(|| refuse(root, "there is no chip with plain arithmetic"))?;
     let prepared = Prepared::new(wide);
     run(&prepared.machine(&mode)?)

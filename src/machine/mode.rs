@@ -158,9 +158,6 @@ impl ModeFault {
     }
 }
 
-/// The name that this crate's modules have used for it.
-pub(crate) type Mode = Arithmetic;
-
 impl Arithmetic {
     /// The arithmetic that a mode's text names, its chip by these rows.
     ///
@@ -240,7 +237,7 @@ impl Arithmetic {
         }
     }
 
-    /// [`Mode::matrix_unit`] for a matmul that a compiled file cuts up.
+    /// [`Arithmetic::matrix_unit`] for a matmul that a compiled file cuts up.
     pub fn matrix_unit_for(&self, tiling: Option<&Tiling>) -> Unit {
         let k_block = tiling.and_then(|tiling| tiling.k_block).and_then(NonZeroUsize::new);
         Unit { k_block, ..self.matrix_unit() }
@@ -306,25 +303,25 @@ impl std::str::FromStr for Arithmetic {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mode, ModeFault, ModePart};
+    use super::{Arithmetic, ModeFault, ModePart};
 
     #[test]
     fn modes_print_as_they_parse() {
         for text in ["v5e/default/off", "v6e/highest/tpu+acc=pairwise", "cpu/f32/cpu", "v3/high/gpu+split=rne+dsr=off"]
         {
-            assert_eq!(text.parse::<Mode>().map(|m| m.to_string()).as_deref(), Ok(text));
+            assert_eq!(text.parse::<Arithmetic>().map(|m| m.to_string()).as_deref(), Ok(text));
         }
     }
 
     #[test]
     fn defaults_and_order_of_refinements_are_canonical() {
-        let mode = "v5e/default/off+dsr=off+acc=block".parse::<Mode>().map(|m| m.to_string());
+        let mode = "v5e/default/off+dsr=off+acc=block".parse::<Arithmetic>().map(|m| m.to_string());
         assert_eq!(mode.as_deref(), Ok("v5e/default/off+dsr=off"));
     }
 
     #[test]
     fn unknown_parts_are_named_with_the_nearest_known_one() {
-        let why = |text: &str| text.parse::<Mode>().map_err(|e| e.to_string()).err().unwrap_or_default();
+        let why = |text: &str| text.parse::<Arithmetic>().map_err(|e| e.to_string()).err().unwrap_or_default();
         assert!(why("v5a/default/off").contains("did you mean `v5e`"));
         assert!(why("v5e/hihg/off").contains("did you mean `high`"));
         assert!(why("v5e/default/of").contains("did you mean `off`"));
@@ -335,7 +332,7 @@ mod tests {
 
     #[test]
     fn an_error_tells_which_part_is_at_fault() {
-        let fault = |text: &str| text.parse::<Mode>().unwrap_err().fault;
+        let fault = |text: &str| text.parse::<Arithmetic>().unwrap_err().fault;
         assert_eq!(fault("v5e/highest"), ModeFault::Form);
         // Each name is one that another part knows.
         let parts = [

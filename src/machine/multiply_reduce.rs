@@ -90,15 +90,15 @@ pub fn in_f64(lhs: &[f64], rhs: &[f64], plan: &DotPlan) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::{Right, matmul};
+    use crate::Arithmetic;
     use crate::ir::Binary;
-    use crate::machine::Mode;
-    use crate::machine::probe::numbers;
-    use crate::machine::vector::{self, StepRounding, SumOrder};
+    use crate::probe::numbers;
+    use crate::vector::{self, StepRounding, SumOrder};
 
     /// Every result of every order is the sum of a row of products, whichever way the matrix lies.
     #[test]
     fn every_result_is_a_sum_of_products() {
-        let unit = "v5e/default/off".parse::<Mode>().unwrap().vector_unit();
+        let unit = "v5e/default/off".parse::<Arithmetic>().unwrap().vector_unit();
         for sizes @ [m, k, n] in [[1, 0, 3], [2, 1, 5], [1, 40, 1], [3, 130, 17], [1, 1100, 40], [1, 64, 20_000]] {
             let (lhs, rows) = (numbers(&mut 1, m * k), numbers(&mut 2, n * k));
             let columns: Vec<f32> = (0..k * n).map(|at| rows[at % n * k + at / n]).collect();

@@ -13,7 +13,7 @@ use super::backend::{Backend, Kernel, default_plan};
 use super::divisor::divides_by_one_number;
 use super::eval_error::EvalError;
 use super::evaluate::Machine;
-use super::mode::Mode;
+use super::mode::Arithmetic;
 use super::scalar::Template;
 use super::value::Value;
 
@@ -167,7 +167,7 @@ impl<'p> Prepared<'p> {
     ///
     /// # Errors
     /// If an operation is not supported for its types.
-    pub fn evaluate(&self, mode: &Mode, arguments: &Bound) -> Result<Vec<Tensor>, EvalError> {
+    pub fn evaluate(&self, mode: &Arithmetic, arguments: &Bound) -> Result<Vec<Tensor>, EvalError> {
         self.evaluate_until(mode, arguments, None)
     }
 
@@ -177,7 +177,7 @@ impl<'p> Prepared<'p> {
     /// As [`Prepared::evaluate`], and [`EvalError::OutOfTime`] where the results were not there in time.
     pub fn evaluate_until(
         &self,
-        mode: &Mode,
+        mode: &Arithmetic,
         arguments: &Bound,
         until: Option<Instant>,
     ) -> Result<Vec<Tensor>, EvalError> {
@@ -200,7 +200,7 @@ impl<'p> Prepared<'p> {
     ///
     /// # Errors
     /// If it computes in f64, and the chip has none.
-    pub fn check_mode(&self, mode: &Mode) -> Result<(), EvalError> {
+    pub fn check_mode(&self, mode: &Arithmetic) -> Result<(), EvalError> {
         match &self.program.double {
             Some(Double { name, opcode }) if !mode.chip.has_f64 => {
                 Err(EvalError::NoDouble { name: name.clone(), opcode: opcode.clone(), chip: mode.chip.name })
@@ -213,14 +213,14 @@ impl<'p> Prepared<'p> {
     ///
     /// # Errors
     /// As [`Prepared::check_mode`].
-    pub(super) fn machine<'a>(&'a self, mode: &'a Mode) -> Result<Machine<'a>, EvalError> {
+    pub(super) fn machine<'a>(&'a self, mode: &'a Arithmetic) -> Result<Machine<'a>, EvalError> {
         self.check_mode(mode)?;
         Ok(Machine { program: self.program, prepared: self, mode, unit: mode.vector_unit() })
     }
 
     /// The frame of each computation in a mode. Here alone a mode with an order of its own for sums takes the place of the
     /// backend's orders.
-    pub(super) fn frames(&self, mode: &Mode) -> &[Frame] {
+    pub(super) fn frames(&self, mode: &Arithmetic) -> &[Frame] {
         let keeps_orders = mode.choices.reduce == mode.chip.sum;
         let backend = mode.chip.backend.map(|backend| (backend, keeps_orders));
         let frames = match backend {

@@ -5,14 +5,14 @@ use crate::num::{F32, F64};
 use crate::tensor::DType;
 
 use super::dot_unit::{DotSite, DotUnit};
-use super::mode::Mode;
+use super::mode::Arithmetic;
 use super::mxu::{DotPromise, Intake, Passes};
 use super::prepared::Prepared;
 use super::sum::SumPromise;
 use super::sum_code::Terms;
 use super::summation::Summation;
 
-impl Mode {
+impl Arithmetic {
     /// The promise of a dot on the unit that computes it. `bf16_valued` says that operands hold nothing but numbers of bf16.
     pub fn dot_promise(&self, dot: &DotSite, bf16_valued: bool) -> DotPromise {
         let [_, k, _] = dot.sizes;
@@ -49,7 +49,7 @@ impl Prepared<'_> {
     /// gives it; `None` where nothing is promised of its order.
     pub fn sum_promise(
         &self,
-        mode: &Mode,
+        mode: &Arithmetic,
         (computation, id): (ComputationId, ValueId),
         from_zero: bool,
     ) -> Option<SumPromise> {
@@ -70,10 +70,10 @@ impl Prepared<'_> {
 mod tests {
     use super::*;
     use crate::ir::Tiling;
-    use crate::machine::vector::SumOrder;
+    use crate::vector::SumOrder;
 
     fn promise(mode: &str, sizes: [usize; 3]) -> DotPromise {
-        let mode: Mode = mode.parse().unwrap();
+        let mode: Arithmetic = mode.parse().unwrap();
         mode.dot_promise(&DotSite::as_written([Some(DType::F32); 2], sizes), false)
     }
 
@@ -115,7 +115,7 @@ mod tests {
         }
         // Four blocks of 128 in a stretch of 512, and two stretches; a stretch shorter than a block is one itself.
         let tiled = |k_block: usize| {
-            let mode: Mode = "v5e/default/off+acc=tiled".parse().unwrap();
+            let mode: Arithmetic = "v5e/default/off+acc=tiled".parse().unwrap();
             let tiling = Tiling::of_k_block(k_block);
             let dot = DotSite::as_written([Some(DType::F32); 2], [16, 1024, 16]);
             mode.dot_promise(&DotSite { tiling: Some(&tiling), ..dot }, false).chain
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!((tiled(512), tiled(64), tiled(2048)), (127 + 3 + 1, 63 + 15, 127 + 7));
         // One sum that goes on: the cut at 500 makes blocks of 128, 128, 128, 116 twice and one of 24; one at 512 none.
         let running = |k_block: usize| {
-            let mode: Mode = "v5e/default/off+acc=running".parse().unwrap();
+            let mode: Arithmetic = "v5e/default/off+acc=running".parse().unwrap();
             let tiling = Tiling::of_k_block(k_block);
             let dot = DotSite::as_written([Some(DType::F32); 2], [16, 1024, 16]);
             mode.dot_promise(&DotSite { tiling: Some(&tiling), ..dot }, false).chain

@@ -4,7 +4,7 @@ use crate::ir::{Op, ValueId};
 use crate::tensor::Tensor;
 
 use super::eval_error::{EvalError, refuse};
-use super::mode::Mode;
+use super::mode::Arithmetic;
 use super::operand::Operand;
 use super::prepared::{Bound, Prepared};
 use super::value::Value;
@@ -14,7 +14,7 @@ use super::value::Value;
 /// they read so.
 pub struct Replay<'p> {
     prepared: &'p Prepared<'p>,
-    mode: &'p Mode,
+    mode: &'p Arithmetic,
     /// Value that each copy reads in place of its operand.
     reads: Vec<Option<ValueId>>,
     values: Vec<Option<Operand>>,
@@ -27,7 +27,7 @@ impl<'p> Replay<'p> {
     ///
     /// # Errors
     /// If an operation is not supported for its types.
-    pub fn new(prepared: &'p Prepared<'p>, mode: &'p Mode, arguments: &Bound) -> Result<Replay<'p>, EvalError> {
+    pub fn new(prepared: &'p Prepared<'p>, mode: &'p Arithmetic, arguments: &Bound) -> Result<Replay<'p>, EvalError> {
         let count = prepared.program.entry().instructions.len();
         let mut replay =
             Replay { prepared, mode, reads: vec![None; count], values: vec![None; count], is_stale: vec![true; count] };

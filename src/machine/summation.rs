@@ -7,7 +7,7 @@ use crate::tensor::DType;
 
 use super::addend;
 use super::coded::Coded;
-use super::mode::Mode;
+use super::mode::Arithmetic;
 use super::products::Products;
 use super::sum::{RowPlan, RowSum, SumPromise, SumSite, SumUnit};
 use super::sum_code::{SumCode, SumCodes, SumTerms, SummedRows, Terms};
@@ -50,7 +50,7 @@ impl Summation {
     /// The sums over the dims `reduced` of an array of `dims`, of terms of this type and kind, in `mode`, from an init that is a
     /// zero or not. `codes` are the orders that the backend's code has.
     pub fn over(
-        mode: &Mode,
+        mode: &Arithmetic,
         codes: &SumCodes,
         (dims, reduced): (&[usize], &[usize]),
         (dtype, terms): (DType, Terms),
@@ -70,7 +70,7 @@ impl Summation {
 
     /// The f32 sums of windows that do not run along a dim. `None` where a region takes a window's elements one by one.
     pub fn of_windows(
-        mode: &Mode,
+        mode: &Arithmetic,
         codes: &SumCodes,
         (instruction, window): (&Instruction, &Window),
         from_zero: bool,
@@ -81,13 +81,13 @@ impl Summation {
     }
 
     /// The sums of the `k` rounded f32 products of each result of a dot that the vector unit takes.
-    pub fn of_dot(mode: &Mode, k: usize) -> Summation {
+    pub fn of_dot(mode: &Arithmetic, k: usize) -> Summation {
         Summation::over(mode, &SumCodes::default(), (&[k], &[0]), (DType::F32, Terms::Numbers), true)
     }
 
     /// The sums of a `reduce` or `reduce-window` of an operand of this shape, as its text says.
     pub fn of_instruction(
-        mode: &Mode,
+        mode: &Arithmetic,
         codes: &SumCodes,
         (instruction, operand): (&Instruction, &Shape),
         terms: Terms,
@@ -184,15 +184,15 @@ impl Summation {
 }
 
 /// The unit that sums numbers of this type in a mode.
-fn unit_of(mode: &Mode, dtype: DType) -> SumUnit {
+fn unit_of(mode: &Arithmetic, dtype: DType) -> SumUnit {
     SumUnit::new(mode.choices.reduce, mode.step_of(dtype), mode.vector_unit())
 }
 
 #[cfg(test)]
 mod tests {
     use super::Summation;
-    use crate::machine::{SumCodes, Terms};
     use crate::tensor::DType;
+    use crate::{SumCodes, Terms};
 
     /// Counted by hand: the most additions that a term meets, and the inits.
     #[test]

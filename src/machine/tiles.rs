@@ -288,9 +288,9 @@ impl Site<'_> {
 #[cfg(test)]
 mod tests {
     use crate::ir::{Binary, Builder, Op, Program};
-    use crate::machine::probe::numbers;
-    use crate::machine::{Mode, evaluate, vector};
+    use crate::probe::numbers;
     use crate::tensor::{DType, Data, Tensor};
+    use crate::{Arithmetic, evaluate, vector};
 
     /// Numbers in bf16 times a vector along one dim, rounded to bf16, stored as what is asked for, and their reduction over the
     /// middle dim.
@@ -323,7 +323,7 @@ mod tests {
                 let x = Data::from_f32s(DType::F32, numbers(&mut 2, dims[along])).unwrap();
                 let arguments = [Tensor::new(&dims, w), Tensor::new(&[dims[along]], x)];
                 for (mode, dtype) in modes.into_iter().flat_map(|mode| [(mode, DType::BF16), (mode, DType::F32)]) {
-                    let mode: Mode = mode.parse().unwrap();
+                    let mode: Arithmetic = mode.parse().unwrap();
                     let run = |reducer| {
                         let results = evaluate(&program(dims, along, dtype, reducer), &mode, &arguments).unwrap();
                         results[0].data().to_f32s()

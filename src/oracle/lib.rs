@@ -61,7 +61,6 @@ mod turn;
 mod values;
 mod zeros;
 
-use crate as oracle;
 use ulpgate_ir::{analysis, budget, deadline, ir, num, scaled, tensor};
 
 use crate::analysis::{World, check_memory};

@@ -161,8 +161,8 @@ fn of_factor(dims: &DotDims, operands: [&[usize]; 2], number: usize, wanted: &[b
 #[cfg(test)]
 mod tests {
     use super::{Need, Plan, Sums};
+    use crate::demand::Demand;
     use crate::ir::{Binary, Builder, DotDims, Op, Precision, Unary};
-    use crate::oracle::demand::Demand;
     use crate::tensor::DType;
 
     /// One element of a row's softmax needs its own quotient and exponential, and the whole row's sum.

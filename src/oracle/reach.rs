@@ -78,9 +78,9 @@ impl Reach {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::fast::Fast;
-    use crate::oracle::interval::Interval;
-    use crate::oracle::order::Classes;
+    use crate::fast::Fast;
+    use crate::interval::Interval;
+    use crate::order::Classes;
 
     /// Dots of which half the signs are known count as known, up to the first that do not.
     #[test]

@@ -3,7 +3,7 @@
 use crate::analysis::{Reducer, Regions};
 use crate::ir::{Binary, Computation, DotPlan, Fusion, Instruction, LibraryFunction, Op, Shape, Unary, WindowDim};
 use crate::machine::{
-    Backend, Code, CodeNote, CodedColumns, CodedOrder, DotKernel, Kernel, SumCodes, Ties, Unstable, Value,
+    Backend, Code, CodeNote, CodedColumns, CodedOrder, DotKernel, Kernel, Named, SumCodes, Ties, Value,
 };
 use crate::tensor::DType;
 
@@ -105,7 +105,7 @@ impl Backend for XlaCpu {
     }
 
     fn ties(&self) -> Ties {
-        Ties::Unstable(Unstable(&Introsort))
+        Ties::Unstable(Named(&Introsort))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The chip that XLA:CPU computes on, as a row.
 
-use crate::machine::vector::{Divide, ErrorModel, Functions, ScanOrder, StepRounding, SumOrder};
-use crate::machine::{CPU, Chip};
+use crate::machine::vector::{Divide, ErrorModel, ScanOrder, StepRounding, SumOrder};
+use crate::machine::{CPU, Chip, Named};
 
 use super::cpu_backend::XlaCpu;
 use super::function::OwnFunctions;
@@ -19,7 +19,7 @@ pub static XLA_CPU: Chip = Chip {
           AVX-512; rsqrt refined from the estimate of an AMD EPYC (Zen 4), which other processors do not share.",
     flush: true,
     divide: Divide::BroadcastByReciprocal,
-    functions: ErrorModel::Library(Functions(&OwnFunctions)),
+    functions: ErrorModel::Library(Named(&OwnFunctions)),
     narrow: StepRounding::Bf16,
     sum: SumOrder::Tree32,
     backend: Some(&XlaCpu),

@@ -6,8 +6,8 @@ use crate::ir::Setting;
 
 use super::lowering::Lowering;
 use super::surroundings::Scope;
-use crate::hlo::ast;
-use crate::hlo::settings::Read;
+use crate::ast;
+use crate::settings::Read;
 
 impl<'a> Lowering<'a> {
     /// The settings of an instruction that the machine does not follow.

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::hlo::ast::Position;
-use crate::hlo::origin::Origin;
+use crate::ast::Position;
 use crate::ir::{self, Op, Shape, ShapeError, ValueId, infer};
+use crate::origin::Origin;
 
 /// A computation in the making.
 #[derive(Default)]

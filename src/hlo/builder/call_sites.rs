@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::hlo::ast::Position;
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::{Control, Opcode};
-use crate::hlo::written_shape::Elements;
+use crate::ast::Position;
+use crate::error::LowerError;
 use crate::ir::{self, Binary, Compare, CompareOrder, ComputationId, Fusion, Op, Setting, Shape, ValueId};
+use crate::opcode::{Control, Opcode};
 use crate::tensor::DType;
+use crate::written_shape::Elements;
 
 use super::body::Body;
 use super::computation::inline;

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::hlo::ast::{self, Operands};
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::{Opcode, Product, Reduction};
-use crate::hlo::written_shape::Elements;
+use crate::ast::{self, Operands};
+use crate::error::LowerError;
 use crate::ir::{Binary, Fusion};
+use crate::opcode::{Opcode, Product, Reduction};
+use crate::written_shape::Elements;
 
 use super::body::Body;
 use super::emitter::{Emitter, Handlers, OPERATIONS};

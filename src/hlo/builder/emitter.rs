@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
+use crate::ast::{self, Layout, Literal};
 use crate::budget;
-use crate::hlo::ast::{self, Layout, Literal};
-use crate::hlo::error::LowerError;
-use crate::hlo::layout;
-use crate::hlo::opcode::{Opcode, Single};
-use crate::hlo::origin::Origin;
-use crate::hlo::view::Attributes;
-use crate::hlo::written_shape::{Elements, shape_of};
+use crate::error::LowerError;
 use crate::ir::{self, Class, ComputationId, Op, Setting, Shape, ValueId};
+use crate::layout;
+use crate::opcode::{Opcode, Single};
+use crate::origin::Origin;
 use crate::tensor::DType;
+use crate::view::Attributes;
+use crate::written_shape::{Elements, shape_of};
 
 use super::body::Body;
 use super::first_double;

@@ -4,7 +4,7 @@ use crate::ir::{Op, Shape, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
 use super::emitter::Emitter;
-use crate::hlo::error::LowerError;
+use crate::error::LowerError;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

@@ -1,8 +1,8 @@
 //! The first operation of a file that computes in f64.
 
-use crate::hlo::ast;
-use crate::hlo::view::Attributes;
+use crate::ast;
 use crate::ir::{Double, Shape, ValueId};
+use crate::view::Attributes;
 
 use super::body::Body;
 

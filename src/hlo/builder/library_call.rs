@@ -8,8 +8,8 @@ use crate::tensor::DType;
 use super::body::Body;
 use super::emitter::Emitter;
 use super::lowered_value::Value;
-use crate::hlo::error::LowerError;
-use crate::hlo::origin::Origin;
+use crate::error::LowerError;
+use crate::origin::Origin;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::hlo::ast;
+use crate::ast;
 use crate::ir::ValueId;
 
 /// Lowered value of an instruction of the file.

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::hlo::ast::{self, Module};
-use crate::hlo::device::{self, Devices};
-use crate::hlo::error::{LowerError, Unknown};
-use crate::hlo::planned_collective::PlannedCollective;
-use crate::hlo::settings;
+use crate::ast::{self, Module};
+use crate::device::{self, Devices};
+use crate::error::{LowerError, Unknown};
 use crate::ir::{self, ComputationId, Double, Setting};
+use crate::planned_collective::PlannedCollective;
+use crate::settings;
 
 use super::lowered_value::Value;
 

@@ -8,6 +8,7 @@ mod asked;
 mod body;
 mod call_sites;
 mod computation;
+mod conversion;
 mod emitter;
 pub mod fill;
 mod first_double;

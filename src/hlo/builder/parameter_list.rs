@@ -8,10 +8,10 @@ use crate::ir::Op;
 use super::emitter::Emitter;
 use super::lowered_value::Value;
 use super::lowering::Given;
-use crate::hlo::ast::{self, Computation, Operands};
-use crate::hlo::device::Devices;
-use crate::hlo::error::LowerError;
-use crate::hlo::written_shape::{Elements, shape_of};
+use crate::ast::{self, Computation, Operands};
+use crate::device::Devices;
+use crate::error::LowerError;
+use crate::written_shape::{Elements, shape_of};
 
 type Result<T> = std::result::Result<T, LowerError>;
 

@@ -6,11 +6,11 @@ use crate::ir::{self, Op, ValueId};
 use super::emitter::Emitter;
 use super::lowered_value::Value;
 use super::lowering::Lowering;
-use crate::hlo::ast::{self, Attribute, Computation, Element, Operands};
-use crate::hlo::device;
-use crate::hlo::error::{LowerError, Unknown};
-use crate::hlo::opcode::{Opcode, Single};
-use crate::hlo::written_shape::{Elements, shape_of};
+use crate::ast::{self, Attribute, Computation, Element, Operands};
+use crate::device;
+use crate::error::{LowerError, Unknown};
+use crate::opcode::{Opcode, Single};
+use crate::written_shape::{Elements, shape_of};
 
 type Result<T> = std::result::Result<T, LowerError>;
 

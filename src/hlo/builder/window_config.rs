@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use crate::ir::Tiling;
 
-use crate::hlo::ast::{self, Attribute};
-use crate::hlo::error::LowerError;
-use crate::hlo::view::Attributes;
+use crate::ast::{self, Attribute};
+use crate::error::LowerError;
+use crate::view::Attributes;
 
 /// The plan that an instruction carries; none where it has no such configuration.
 ///

@@ -1,15 +1,15 @@
 //! The handler of each opcode, by its family.
 
-use crate::hlo::ast::Literal;
-use crate::hlo::builder::{Emitter, Handlers, Value};
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::{Identity, Opcode, Reinterpretation, Single};
-use crate::hlo::ops::collective::{self, device_number, manual};
-use crate::hlo::ops::{
+use crate::ast::Literal;
+use crate::builder::{Emitter, Handlers, Value};
+use crate::error::LowerError;
+use crate::ir::{Op, ValueId};
+use crate::opcode::{Identity, Opcode, Reinterpretation, Single};
+use crate::ops::collective::{self, device_number, manual};
+use crate::ops::{
     asynchronous, bitcast, complex, constant, control, custom_call, data_movement, each_device, elementwise,
     factorization, fft, gather_scatter, identity, product, ranking, reduction, rng, rng_bit_generator, scan, tuple,
 };
-use crate::ir::{Op, ValueId};
 
 type Result<T> = std::result::Result<T, LowerError>;
 

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use crate::tensor::DType;
 
-use crate::hlo::ast::{Computation, Element, Instruction, Module, Operands, Shape};
-use crate::hlo::opcode::{Elementwise, Opcode};
-use crate::hlo::view::Attributes;
+use crate::ast::{Computation, Element, Instruction, Module, Operands, Shape};
+use crate::opcode::{Elementwise, Opcode};
+use crate::view::Attributes;
 
 /// Whether float normalization narrowed a result for a conversion of the program itself: with excess precision that reads the result
 /// as it is (FACTS 1.3, rule B). What normalization adds has no `op_name`, and JAX calls its own conversions `convert_element_type`.

@@ -4,13 +4,13 @@
 use crate::ir::{Op, Shape, ValueId};
 use crate::tensor::DType;
 
-use crate::hlo::ast;
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::{Bytes, Value};
-use crate::hlo::error::LowerError;
-use crate::hlo::layout;
-use crate::hlo::opcode::{Asynchronous, Opcode};
-use crate::hlo::view::Attributes;
+use crate::ast;
+use crate::builder::Emitter;
+use crate::builder::{Bytes, Value};
+use crate::error::LowerError;
+use crate::layout;
+use crate::opcode::{Asynchronous, Opcode};
+use crate::view::Attributes;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

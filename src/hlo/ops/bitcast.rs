@@ -3,11 +3,11 @@
 use crate::ir::{Binary, GatherDims, Op, Shape, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::fill::integer;
-use crate::hlo::error::LowerError;
-use crate::hlo::layout;
-use crate::hlo::opcode::Reinterpretation;
+use crate::builder::Emitter;
+use crate::builder::fill::integer;
+use crate::error::LowerError;
+use crate::layout;
+use crate::opcode::Reinterpretation;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

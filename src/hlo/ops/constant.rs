@@ -1,8 +1,8 @@
 //! Constants: literals as tensors.
 
-use crate::hlo::ast::Literal;
-use crate::hlo::builder::{Emitter, Value};
-use crate::hlo::error::LowerError;
+use crate::ast::Literal;
+use crate::builder::{Emitter, Value};
+use crate::error::LowerError;
 use crate::ir::{Op, Shape, ValueId};
 use crate::num::Format;
 use crate::tensor::{DType, Data, Tensor};

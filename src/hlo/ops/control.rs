@@ -3,12 +3,12 @@
 use crate::ir::{Compare, CompareOrder, Op, ValueId};
 use crate::tensor::DType;
 
-use crate::hlo::ast::Position;
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::Value;
-use crate::hlo::builder::fill::integer;
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::{Control, Opcode};
+use crate::ast::Position;
+use crate::builder::Emitter;
+use crate::builder::Value;
+use crate::builder::fill::integer;
+use crate::error::LowerError;
+use crate::opcode::{Control, Opcode};
 
 type Result<T> = std::result::Result<T, LowerError>;
 

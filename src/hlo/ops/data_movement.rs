@@ -1,9 +1,9 @@
 //! Elements at other places, by what the text says: broadcasts, slices, pads, transposes and their like.
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::Movement;
+use crate::builder::Emitter;
+use crate::error::LowerError;
 use crate::ir::{Op, Shape, ValueId};
+use crate::opcode::Movement;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::mixed_types::in_type_of;

@@ -1,9 +1,9 @@
 //! An operation that is lowered once for each device: what differs between devices stands once for each (docs/design/hlo.md,
 //! "Programs for several devices").
 
-use crate::hlo::builder::{Emitter, Value};
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::{Asynchronous, Control, Identity, Opcode, Tuples};
+use crate::builder::{Emitter, Value};
+use crate::error::LowerError;
+use crate::opcode::{Asynchronous, Control, Identity, Opcode, Tuples};
 
 type Result<T> = std::result::Result<T, LowerError>;
 

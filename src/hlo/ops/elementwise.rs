@@ -1,9 +1,9 @@
 //! Functions of elements.
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::Elementwise;
+use crate::builder::Emitter;
+use crate::error::LowerError;
 use crate::ir::{Binary, Compare, CompareOrder, Op, Shape, ValueId};
+use crate::opcode::Elementwise;
 use crate::tensor::DType;
 
 type Result<T> = std::result::Result<T, LowerError>;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use crate::ir::{Binary, DotDims, Fft, FftKind, LibraryFunction, Op, Precision, Shape, Turns, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::Value;
-use crate::hlo::builder::fill::number;
-use crate::hlo::builder::library_call;
-use crate::hlo::error::LowerError;
+use crate::builder::Emitter;
+use crate::builder::Value;
+use crate::builder::fill::number;
+use crate::builder::library_call;
+use crate::error::LowerError;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::Indexed;
+use crate::builder::Emitter;
+use crate::error::LowerError;
 use crate::ir::{GatherDims, Op, ScatterDims, Shape, ValueId};
+use crate::opcode::Indexed;
 
 use super::mixed_types::{in_type_of, over_region};
 

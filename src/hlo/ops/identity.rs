@@ -1,7 +1,7 @@
 //! Operations that give their operand: copies and barriers.
 
-use crate::hlo::builder::{Emitter, Value};
-use crate::hlo::error::LowerError;
+use crate::builder::{Emitter, Value};
+use crate::error::LowerError;
 use crate::ir::Op;
 
 type Result<T> = std::result::Result<T, LowerError>;

@@ -1,7 +1,7 @@
 //! Operations whose operands and results have several float types, as compiled programs mix them.
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::error::LowerError;
+use crate::builder::Emitter;
+use crate::error::LowerError;
 use crate::ir::{ComputationId, Op, Shape, ValueId};
 use crate::tensor::DType;
 

@@ -1,9 +1,9 @@
 //! Elements in order: `sort` and `topk`.
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::Ranking;
+use crate::builder::Emitter;
+use crate::error::LowerError;
 use crate::ir::{Op, Shape, ValueId};
+use crate::opcode::Ranking;
 
 use super::mixed_types::over_region;
 

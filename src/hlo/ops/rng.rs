@@ -1,10 +1,10 @@
 //! `rng`: bits of a generator inside a compiler's runtime, which are known only where the distribution has one value.
 
-use crate::hlo::builder::fill::spread;
-use crate::hlo::builder::{Emitter, Value};
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::{Opcode, Outside};
+use crate::builder::fill::spread;
+use crate::builder::{Emitter, Value};
+use crate::error::LowerError;
 use crate::ir::{Op, ValueId};
+use crate::opcode::{Opcode, Outside};
 
 type Result<T> = std::result::Result<T, LowerError>;
 

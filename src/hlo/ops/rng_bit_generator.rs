@@ -5,10 +5,10 @@
 use crate::ir::{Binary, Compare, CompareOrder, Op, Shape, ValueId};
 use crate::tensor::DType;
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::Value;
-use crate::hlo::builder::fill::{integer, spread};
-use crate::hlo::error::LowerError;
+use crate::builder::Emitter;
+use crate::builder::Value;
+use crate::builder::fill::{integer, spread};
+use crate::error::LowerError;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -64,16 +64,6 @@ fn with(e: &mut Emitter, binary: Binary, x: ValueId, number: i64) -> Result<Valu
     apply(e, binary, x, number)
 }
 
-fn convert(e: &mut Emitter, x: ValueId, dtype: DType) -> Result<ValueId> {
-    let shape = e.shape(x).with_dtype(dtype);
-    if e.shape(x).dtype() == Some(dtype) { Ok(x) } else { e.emit(Op::Convert, vec![x], Some(shape)) }
-}
-
-fn reshape(e: &mut Emitter, x: ValueId, dims: &[usize]) -> Result<ValueId> {
-    let shape = Shape::array(e.shape(x).element_type(), dims);
-    if *e.shape(x) == shape { Ok(x) } else { e.emit(Op::Reshape, vec![x], Some(shape)) }
-}
-
 /// Elements of the state, as a list.
 fn slice(e: &mut Emitter, state: ValueId, start: usize, limit: usize) -> Result<ValueId> {
     e.emit(Op::Slice { start: vec![start], limit: vec![limit], stride: vec![1] }, vec![state], None)
@@ -82,18 +72,18 @@ fn slice(e: &mut Emitter, state: ValueId, start: usize, limit: usize) -> Result<
 /// An element of the state.
 fn word(e: &mut Emitter, state: ValueId, at: usize) -> Result<ValueId> {
     let list = slice(e, state, at, at + 1)?;
-    reshape(e, list, &[])
+    e.reshape(list, &[])
 }
 
 /// The lower and the upper half of u64.
 fn halves(e: &mut Emitter, whole: ValueId) -> Result<[ValueId; 2]> {
     let upper = with(e, Binary::ShiftRightLogical, whole, WORD)?;
-    Ok([convert(e, whole, DType::U32)?, convert(e, upper, DType::U32)?])
+    Ok([e.convert(whole, DType::U32)?, e.convert(upper, DType::U32)?])
 }
 
 /// u64 of a lower and an upper half.
 fn joined(e: &mut Emitter, [lower, upper]: [ValueId; 2]) -> Result<ValueId> {
-    let (lower, upper) = (convert(e, lower, DType::U64)?, convert(e, upper, DType::U64)?);
+    let (lower, upper) = (e.convert(lower, DType::U64)?, e.convert(upper, DType::U64)?);
     let upper = with(e, Binary::ShiftLeft, upper, WORD)?;
     apply(e, Binary::Or, lower, upper)
 }
@@ -103,7 +93,7 @@ fn listed(e: &mut Emitter, words: &[ValueId]) -> Result<ValueId> {
     let mut lists = Vec::with_capacity(words.len());
     for word in words {
         let len = e.shape(*word).elements();
-        lists.push(reshape(e, *word, &[len])?);
+        lists.push(e.reshape(*word, &[len])?);
     }
     e.emit(Op::Concatenate { dim: 0 }, lists, None)
 }
@@ -142,7 +132,7 @@ fn counters(e: &mut Emitter, first: ValueId, dims: &[usize]) -> Result<ValueId> 
     let places = e.emit(Op::Iota { dim: 0 }, vec![], Some(Shape::array(DType::U64, &[count])))?;
     let first = spread(e, first, &[count])?;
     let counters = apply(e, Binary::Add, first, places)?;
-    reshape(e, counters, dims)
+    e.reshape(counters, dims)
 }
 
 fn three_fry(e: &mut Emitter, state: ValueId, dtype: DType, dims: &[usize]) -> Result<(ValueId, ValueId)> {
@@ -164,17 +154,17 @@ fn three_fry(e: &mut Emitter, state: ValueId, dtype: DType, dims: &[usize]) -> R
         None => words[0],
         Some(split) => {
             let beside = [&blocks[..=split], &[1], &blocks[split + 1..]].concat();
-            let words = [reshape(e, words[0], &beside)?, reshape(e, words[1], &beside)?];
+            let words = [e.reshape(words[0], &beside)?, e.reshape(words[1], &beside)?];
             let pairs = e.emit(Op::Concatenate { dim: split + 1 }, words.to_vec(), None)?;
             let mut even = blocks.clone();
             even[split] *= 2;
-            let pairs = reshape(e, pairs, &even)?;
+            let pairs = e.reshape(pairs, &even)?;
             let whole = Op::Slice { start: vec![0; dims.len()], limit: dims.to_vec(), stride: vec![1; dims.len()] };
             if even == dims { pairs } else { e.emit(whole, vec![pairs], None)? }
         }
     };
     let next = with(e, Binary::Add, first, blocks.iter().product::<usize>() as i64)?;
-    Ok((listed(e, &[key, next])?, convert(e, bits, dtype)?))
+    Ok((listed(e, &[key, next])?, e.convert(bits, dtype)?))
 }
 
 /// Philox4x32 with 10 rounds: a block of four words for each counter.
@@ -185,7 +175,7 @@ fn philox_block(e: &mut Emitter, mut x: [ValueId; 4], mut key: [ValueId; 2]) -> 
     for _ in 0..10 {
         let mut products = [[0; 2]; 2];
         for (side, product) in products.iter_mut().enumerate() {
-            let wide = convert(e, x[2 * side], DType::U64)?;
+            let wide = e.convert(x[2 * side], DType::U64)?;
             let whole = with(e, Binary::Multiply, wide, MULTIPLIERS[side])?;
             *product = halves(e, whole)?;
         }
@@ -232,14 +222,14 @@ fn philox(e: &mut Emitter, state: ValueId, dtype: DType, dims: &[usize]) -> Resu
     }
     let each = numbers.len();
     for number in &mut numbers {
-        *number = reshape(e, *number, &[blocks, 1])?;
+        *number = e.reshape(*number, &[blocks, 1])?;
     }
     let bits = e.emit(Op::Concatenate { dim: 1 }, numbers, None)?;
-    let bits = reshape(e, bits, &[blocks * each])?;
+    let bits = e.reshape(bits, &[blocks * each])?;
     let bits = slice(e, bits, 0, count)?;
-    let bits = reshape(e, bits, dims)?;
+    let bits = e.reshape(bits, dims)?;
     let blocks = integer(e, DType::U64, blocks as i64, &[])?;
     let next = added(e, counter, blocks)?;
     let state = if has_long_counter { listed(e, &[key, next[0], next[1]])? } else { listed(e, &[key, next[0]])? };
-    Ok((state, convert(e, bits, dtype)?))
+    Ok((state, e.convert(bits, dtype)?))
 }

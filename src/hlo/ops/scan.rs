@@ -4,14 +4,14 @@
 //! order, it is the running reduction that `ReduceWindowRewriter` makes, whose order is open. Source: openxla/xla
 //! `hlo_evaluator.cc` (`HandleScan`), `scan_expander.cc`, `reduce_window_rewriter.cc`; FACTS 7.5.
 
-use crate::hlo::ast;
-use crate::hlo::builder::fill::integer;
-use crate::hlo::builder::{Body, Emitter, Value};
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::{Opcode, Single, Tuples};
-use crate::hlo::written_shape::{Elements, shape_of};
+use crate::ast;
+use crate::builder::fill::integer;
+use crate::builder::{Body, Emitter, Value};
+use crate::error::LowerError;
 use crate::ir::{self, Binary, Compare, CompareOrder, Op, Shape, ValueId, Window, WindowDim};
+use crate::opcode::{Opcode, Single, Tuples};
 use crate::tensor::{DType, Data, Tensor};
+use crate::written_shape::{Elements, shape_of};
 
 type Result<T> = std::result::Result<T, LowerError>;
 

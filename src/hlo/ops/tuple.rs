@@ -1,8 +1,8 @@
 //! Tuples, which dissolve.
 
-use crate::hlo::builder::{Emitter, Value};
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::Tuples;
+use crate::builder::{Emitter, Value};
+use crate::error::LowerError;
+use crate::opcode::Tuples;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

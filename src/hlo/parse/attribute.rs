@@ -6,7 +6,7 @@ use winnow::prelude::*;
 use winnow::stream::Stream;
 use winnow::token::take_while;
 
-use crate::hlo::ast::{Attribute, Computation, Value};
+use crate::ast::{Attribute, Computation, Value};
 
 use super::error::{Fault, quote};
 use super::lex::{Input, accept, brackets, name, offset, peek, rest, space, string, symbol};

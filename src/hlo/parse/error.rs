@@ -3,7 +3,7 @@
 use winnow::error::{AddContext, ParserError};
 use winnow::stream::{Location, Stream};
 
-use crate::hlo::ast::{Position, is_name};
+use crate::ast::{Position, is_name};
 
 /// Text that is no HLO: `line 12, column 7: expected "=" after the instruction's name, found "("`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,8 +6,8 @@ use winnow::prelude::*;
 use winnow::stream::Stream;
 use winnow::token::take_while;
 
-use crate::hlo::ast::{Attribute, Computation, Instruction, Operand, Operands, Position, Shape, Value};
-use crate::hlo::opcode::{Movement, Opcode, Single, Tuples};
+use crate::ast::{Attribute, Computation, Instruction, Operand, Operands, Position, Shape, Value};
+use crate::opcode::{Movement, Opcode, Single, Tuples};
 
 use super::attribute::{InPlace, attributes};
 use super::error::{Fault, quote};

@@ -7,7 +7,7 @@ use winnow::stream::{Location, Stream};
 use winnow::token::{literal, take_till, take_until, take_while};
 use winnow::{LocatingSlice, Stateful};
 
-use crate::hlo::ast::is_name;
+use crate::ast::is_name;
 
 use super::error::Fault;
 use super::scope::Scope;

@@ -4,7 +4,7 @@ use winnow::prelude::*;
 use winnow::stream::Stream;
 use winnow::token::take_while;
 
-use crate::hlo::ast::{Element, Literal, Shape};
+use crate::ast::{Element, Literal, Shape};
 
 use super::error::Fault;
 use super::lex::{Input, accept, brackets, level, offset, peek, rest, space, symbol};

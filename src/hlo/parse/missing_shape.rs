@@ -2,14 +2,14 @@
 //!
 //! Source: openxla/xla `hlo_parser.cc` (`CanInferShape`) and `shape_inference.cc`; FACTS 7.2. Layouts are left out as well.
 
-use crate::hlo::ast::{Element, Instruction, Shape};
-use crate::hlo::opcode::{
+use crate::ast::{Element, Instruction, Shape};
+use crate::ir::Unary;
+use crate::opcode::{
     Asynchronous, Collective, CollectiveDone, ComplexPart, Control, Decomposition, DeviceNumber, Elementwise, Identity,
     Indexed, Movement, Opcode, Product, Ranking, Reduction, Single, Token, Tuples,
 };
-use crate::hlo::view::{Attributes, WindowSpec};
-use crate::ir::Unary;
 use crate::tensor::DType;
+use crate::view::{Attributes, WindowSpec};
 
 /// The shape of an instruction of these operands; `root_of` gives the shape of a computation's result. `None` where operands and
 /// attributes do not decide it, or contradict each other.

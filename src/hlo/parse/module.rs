@@ -7,7 +7,7 @@ use winnow::stream::Stream;
 use winnow::token::{take_till, take_while};
 use winnow::{LocatingSlice, Stateful};
 
-use crate::hlo::ast::{Computation, Instruction, Module, Signature, Table, is_name};
+use crate::ast::{Computation, Instruction, Module, Signature, Table, is_name};
 
 use super::attribute::attributes;
 use super::error::{Fault, ParseError, quote};

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem::take;
 
-use crate::hlo::ast::Position;
+use crate::ast::Position;
 
 use super::error::{Fault, Lines, quote};
 

@@ -6,7 +6,7 @@ use winnow::prelude::*;
 use winnow::stream::Stream;
 use winnow::token::take_while;
 
-use crate::hlo::ast::{Element, Layout, Shape};
+use crate::ast::{Element, Layout, Shape};
 use crate::tensor::DType;
 
 use super::error::{Fault, quote};

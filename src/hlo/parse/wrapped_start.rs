@@ -2,8 +2,8 @@
 //!
 //! Source: openxla/xla `hlo_parser.cc` (`async_wrapped_opcode`).
 
-use crate::hlo::ast::{Attribute, Computation, Instruction, Operand, Operands, Shape, Value};
-use crate::hlo::opcode::{Asynchronous, Opcode, Single};
+use crate::ast::{Attribute, Computation, Instruction, Operand, Operands, Shape, Value};
+use crate::opcode::{Asynchronous, Opcode, Single};
 
 /// Attributes of the call, not of the operation that it wraps.
 const OF_CALL: [&str; 2] = ["async_execution_thread", "control-predecessors"];

@@ -1,31 +1,31 @@
 //! Attributes that are known by name: those that reading follows, and those that decide no bit, with the reason.
 
-use crate::hlo::opcode::Asynchronous::{
+use crate::opcode::Asynchronous::{
     AsyncDone, AsyncStart, AsyncUpdate, CallStart, CallUpdate, CopyDone, CopyStart, DynamicSliceStart, SliceDone,
     SliceStart,
 };
-use crate::hlo::opcode::Collective::{
+use crate::opcode::Collective::{
     AllGather, AllGatherStart, AllReduce, AllReduceStart, AllToAll, CollectiveBroadcast, CollectivePermute,
     CollectivePermuteStart, RaggedAllToAll, ReduceScatter,
 };
-use crate::hlo::opcode::Control::{Call, Conditional, Fusion, Map, While};
-use crate::hlo::opcode::Decomposition::{Cholesky, TriangularSolve};
-use crate::hlo::opcode::Elementwise::{Compare, ReducePrecision};
-use crate::hlo::opcode::Indexed::{DynamicSlice, DynamicUpdateSlice, Gather, Scatter};
-use crate::hlo::opcode::Movement::{
+use crate::opcode::Control::{Call, Conditional, Fusion, Map, While};
+use crate::opcode::Decomposition::{Cholesky, TriangularSolve};
+use crate::opcode::Elementwise::{Compare, ReducePrecision};
+use crate::opcode::Indexed::{DynamicSlice, DynamicUpdateSlice, Gather, Scatter};
+use crate::opcode::Movement::{
     Broadcast, Concatenate, GetDimensionSize, Iota, Pad, Reshape, Reverse, SetDimensionSize, Slice, Transpose,
 };
-use crate::hlo::opcode::Opcode::{
+use crate::opcode::Opcode::{
     self, Asynchronous, Collective, Control, Decomposition, Elementwise, Identity, Indexed, Movement, Product, Ranking,
     Reduction, Reinterpretation, Single, Token, Tuples,
 };
-use crate::hlo::opcode::Product::{Convolution, Dot, RaggedDot, ScaledDot};
-use crate::hlo::opcode::Ranking::{Sort, TopK};
-use crate::hlo::opcode::Reduction::{Reduce, ReduceWindow, SelectAndScatter};
-use crate::hlo::opcode::Reinterpretation::{Bitcast, BitcastConvert};
-use crate::hlo::opcode::Single::{Constant, CustomCall, Fft, Parameter, RngBitGenerator, Scan};
-use crate::hlo::opcode::Tuples::{GetTupleElement, Tuple};
-use crate::hlo::opcode::{Identity::Copy, Token::AfterAll};
+use crate::opcode::Product::{Convolution, Dot, RaggedDot, ScaledDot};
+use crate::opcode::Ranking::{Sort, TopK};
+use crate::opcode::Reduction::{Reduce, ReduceWindow, SelectAndScatter};
+use crate::opcode::Reinterpretation::{Bitcast, BitcastConvert};
+use crate::opcode::Single::{Constant, CustomCall, Fft, Parameter, RngBitGenerator, Scan};
+use crate::opcode::Tuples::{GetTupleElement, Tuple};
+use crate::opcode::{Identity::Copy, Token::AfterAll};
 
 /// An attribute that reading follows, or that two programs are compared by otherwise, and the opcodes that have it.
 type Followed = (&'static str, &'static [Opcode]);

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value as Json};
 
-use crate::hlo::ast::{Attribute, Instruction, Value};
-use crate::hlo::opcode::{Opcode, Single};
-use crate::hlo::view::Attributes;
+use crate::ast::{Attribute, Instruction, Value};
 use crate::ir::{CollectiveAlgorithm, Setting};
+use crate::opcode::{Opcode, Single};
+use crate::view::Attributes;
 
 use super::attribute_table::{self as known, Meaning};
 use super::fields::fields;

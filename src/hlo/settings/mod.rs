@@ -13,7 +13,7 @@ use crate::ir::{CollectiveAlgorithm, ResultAccuracy, Setting};
 
 use super::ast::{Attribute, Computation, Instruction, Module, Value};
 
-use crate::hlo::opcode::{Asynchronous, Collective, Elementwise, Opcode, Single};
+use crate::opcode::{Asynchronous, Collective, Elementwise, Opcode, Single};
 
 use attribute_table as known;
 use fields::fields;

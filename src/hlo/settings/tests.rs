@@ -1,6 +1,6 @@
 use super::{Known, treatment};
-use crate::hlo::{lower, parse};
 use crate::ir::{ResultAccuracy, Setting};
+use crate::{lower, parse};
 
 /// The settings of the value `y` of a file whose entry this is.
 fn settings(line: &str) -> Vec<Setting> {

@@ -1,8 +1,8 @@
 use super::{apply, bitcast, convert, select};
 use crate::ir::Binary;
-use crate::machine::products::Products;
-use crate::machine::value::Value;
+use crate::products::Products;
 use crate::tensor::DType;
+use crate::value::Value;
 
 fn to(dtype: DType, values: &[f32]) -> Vec<i64> {
     convert(Value::float(DType::F32, values.to_vec()), dtype, true).integers().to_vec()

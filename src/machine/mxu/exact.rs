@@ -96,7 +96,7 @@ impl<A: Arithmetic, const R: usize, const C: usize> Work for InExpansions<'_, A,
 
 /// A sum as an expansion: numbers whose exact sum is the exact sum of all that was added (Shewchuk 1997).
 #[derive(Clone, Debug, Default)]
-pub(in crate::machine) struct ExactSum {
+pub(crate) struct ExactSum {
     /// Nonoverlapping, by ascending magnitude.
     parts: Vec<f64>,
     /// Infinities and NaNs, which no expansion holds.

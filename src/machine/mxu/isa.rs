@@ -49,7 +49,7 @@ pub(super) use x86::{Avx2, Avx512};
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{Arithmetic, Chain, Isa, Kind, Tile, Work};
-    use crate::machine::mxu::lanes::{avx2, avx512};
+    use crate::mxu::lanes::{avx2, avx512};
 
     /// AVX2 and FMA. A value exists only where the processor has both.
     #[derive(Clone, Copy, Debug)]

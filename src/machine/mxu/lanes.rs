@@ -62,8 +62,8 @@ macro_rules! chain {
 pub(super) mod avx2 {
     use std::arch::x86_64::{_mm256_add_ps, _mm256_fmadd_ps, _mm256_mul_ps};
 
-    use crate::machine::mxu::isa::memory::avx2 as isa;
-    use crate::machine::mxu::tile::Tile;
+    use crate::mxu::isa::memory::avx2 as isa;
+    use crate::mxu::tile::Tile;
 
     chain!(fused, "avx2,fma", isa, |sum, a, b| _mm256_fmadd_ps(a, b, sum), |a, b| _mm256_add_ps(a, b));
     chain!(separate, "avx2,fma", isa, |sum, a, b| _mm256_add_ps(sum, _mm256_mul_ps(a, b)), |a, b| _mm256_add_ps(a, b));
@@ -76,8 +76,8 @@ pub(super) mod avx512 {
         _mm512_fmadd_round_ps, _mm512_mul_ps,
     };
 
-    use crate::machine::mxu::isa::memory::avx512 as isa;
-    use crate::machine::mxu::tile::Tile;
+    use crate::mxu::isa::memory::avx512 as isa;
+    use crate::mxu::tile::Tile;
 
     /// Toward zero, whatever the processor's mode.
     const TRUNCATE: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 use crate::deadline;
 
-use crate::machine::vector::prefetch;
 use crate::num::flush_f32;
+use crate::vector::prefetch;
 
 use super::arithmetic::{Arithmetic, Flushed, Fused, FusedFlushed, Separate};
 use super::blocks::{Problem, WORTH_SHARING};
@@ -174,16 +174,16 @@ impl<A: Arithmetic> Work for Stripe<'_, A> {
 #[cfg(test)]
 mod tests {
     use super::{NOTHING, VECTOR, least, nothing_is_flushed};
-    use crate::machine::Mode;
-    use crate::machine::mxu::{Instructions, Passes, Unit, matmul_on};
-    use crate::machine::probe::numbers;
+    use crate::Arithmetic;
+    use crate::mxu::{Instructions, Passes, Unit, matmul_on};
     use crate::num::flush_f32;
+    use crate::probe::numbers;
 
     /// One number decides on the way, and no bit depends on it: of subnormals, of products that cancel to one, of zeros alone, and
     /// of what is not finite.
     #[test]
     fn what_would_be_flushed_is_seen() {
-        let unit = Unit { flush: true, fused: true, .."cpu/f32/off".parse::<Mode>().unwrap().matrix_unit() };
+        let unit = Unit { flush: true, fused: true, .."cpu/f32/off".parse::<Arithmetic>().unwrap().matrix_unit() };
         let power = |exponent: i32| 2f32.powi(exponent);
         let (k, n) = (9, VECTOR + 3);
         for (a, b, is_unflushed) in [

@@ -134,7 +134,7 @@ fn merge_sort<T: Copy>(items: &mut Vec<T>, mut less: impl FnMut(T, T) -> bool) {
 mod tests {
     use super::*;
     use crate::deadline;
-    use crate::machine::{Unstable, UnstableSort};
+    use crate::{Name, Named, UnstableSort};
     use std::cmp::Ordering;
     use std::time::{Duration, Instant};
 
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_sort_is_interrupted() {
-        for ties in [Ties::InOrder, Ties::Unstable(Unstable(&LastFirst))] {
+        for ties in [Ties::InOrder, Ties::Unstable(Named(&LastFirst))] {
             let sort = || {
                 let mut items: Vec<u32> = (0..2_000_000u32).map(|at| at.wrapping_mul(2_654_435_761)).collect();
                 sort_by(ties, &mut items, |a, b| a < b);
@@ -155,11 +155,13 @@ mod tests {
     /// Puts the last of equal elements first.
     struct LastFirst;
 
-    impl UnstableSort for LastFirst {
+    impl Name for LastFirst {
         fn name(&self) -> &'static str {
             "last-first"
         }
+    }
 
+    impl UnstableSort for LastFirst {
         fn sort(&self, positions: &mut [u64], less: &mut dyn FnMut(u64, u64) -> bool) {
             positions.reverse();
             positions.sort_by(|a, b| match (less(*a, *b), less(*b, *a)) {
@@ -173,7 +175,7 @@ mod tests {
     /// An algorithm of a backend decides the order of equal elements alone.
     #[test]
     fn ties_lie_as_an_unstable_sort_leaves_them() {
-        let ties = Ties::Unstable(Unstable(&LastFirst));
+        let ties = Ties::Unstable(Named(&LastFirst));
         let mut items = vec![(2, 'a'), (1, 'b'), (2, 'c'), (1, 'd')];
         sort_by(ties, &mut items, |a, b| a.0 < b.0);
         assert_eq!(items, [(1, 'd'), (1, 'b'), (2, 'c'), (2, 'a')]);

@@ -27,7 +27,7 @@ use crate::budget;
 use crate::ir::{Shape, movement};
 
 use super::eval_error::EvalError;
-use super::mode::Mode;
+use super::mode::Arithmetic;
 use super::prepared::Prepared;
 
 use run::Tracer;
@@ -94,7 +94,13 @@ impl Prepared<'_> {
     ///
     /// # Errors
     /// If an operation is not supported for its types, or the program is larger than the budget.
-    pub fn trace(&self, mode: &Mode, namings: &[Naming], permits: Permits, budget: u64) -> Result<Traced, EvalError> {
+    pub fn trace(
+        &self,
+        mode: &Arithmetic,
+        namings: &[Naming],
+        permits: Permits,
+        budget: u64,
+    ) -> Result<Traced, EvalError> {
         let machine = self.machine(mode)?;
         let shapes = self.program.entry().parameter_shapes();
         let all = shapes.iter().map(|shape| array_bytes(shape, World::Symbols)).fold(0, u128::saturating_add);

@@ -1,7 +1,7 @@
 use super::{Naming, Permits, Symbol};
 use crate::ir::{Binary, Builder, Program, Unary};
-use crate::machine::{Mode, Prepared};
 use crate::tensor::DType;
+use crate::{Arithmetic, Prepared};
 
 use super::symbol::{Facts, Number};
 use super::symbol_key::Key;
@@ -62,7 +62,7 @@ fn traced(program: &Program, mode: &str, budget: u64) -> Result<Vec<Vec<Symbol>>
             extents: shape.dims().to_vec(),
         })
         .collect();
-    let mode: Mode = mode.parse().unwrap();
+    let mode: Arithmetic = mode.parse().unwrap();
     let traced = Prepared::new(program).trace(&mode, &namings, Permits::default(), budget);
     traced.map(|traced| traced.results).map_err(|error| error.to_string())
 }

@@ -5,9 +5,10 @@ use crate::num::F32;
 
 use super::eup::Eup;
 use super::f64_function::function_of_f64;
-use super::function_library::{FunctionLibrary, Functions};
+use super::function_library::FunctionLibrary;
 use super::seeded::{self, mix};
 use super::stated::{ErrorBound, Implementation, Tolerance, statement};
+use crate::named::Named;
 
 /// eps of FACTS 3.3.
 const EPS: f64 = f32::EPSILON as f64;
@@ -97,7 +98,7 @@ pub enum ErrorModel {
     /// Off by the whole bound, to the side that a hash of the argument decides.
     Worst,
     /// As a library computes them, bit for bit.
-    Library(Functions),
+    Library(Named<dyn FunctionLibrary>),
 }
 
 impl ErrorModel {

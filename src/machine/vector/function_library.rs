@@ -1,19 +1,14 @@
 //! Libraries of functions that compute in their own way, bit for bit, in the place of a unit whose results are correctly rounded or
 //! err within a bound.
 
-use std::fmt;
-use std::hash::{Hash, Hasher};
-
 use crate::ir::{Binary, Unary};
 use crate::tensor::DType;
 
 use super::Estimate;
+use crate::named::Name;
 
-/// Functions of f32. Other floats but f64 are computed in f32 and rounded.
-pub trait FunctionLibrary: Sync {
-    /// The name in a mode, as in `exp=NAME`. No two libraries have one name.
-    fn name(&self) -> &'static str;
-
+/// Functions of f32, with a name in modes, as in `exp=NAME`. Other floats but f64 are computed in f32 and rounded.
+pub trait FunctionLibrary: Name + Sync {
     /// A description, for listings.
     fn doc(&self) -> &'static str;
 
@@ -54,28 +49,4 @@ pub enum FunctionSteps {
     OfEstimate,
     /// The type, to which each step is rounded.
     Rounded,
-}
-
-/// A library as a choice of a mode; its name is its identity.
-#[derive(Clone, Copy)]
-pub struct Functions(pub &'static dyn FunctionLibrary);
-
-impl PartialEq for Functions {
-    fn eq(&self, other: &Functions) -> bool {
-        self.0.name() == other.0.name()
-    }
-}
-
-impl Eq for Functions {}
-
-impl Hash for Functions {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.name().hash(state);
-    }
-}
-
-impl fmt::Debug for Functions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.name())
-    }
 }

@@ -27,7 +27,7 @@ pub(super) use elementwise::{binary, binary_f64, binary_scalar, compare, compare
 pub use error_model::ErrorModel;
 pub use estimate::Estimate;
 pub use eup::Eup;
-pub use function_library::{FunctionLibrary, FunctionPromise, FunctionSteps, Functions};
+pub use function_library::{FunctionLibrary, FunctionPromise, FunctionSteps};
 pub use promise::{Reciprocal, arithmetic_type};
 pub(super) use rounding::{reduce_precision, reduce_precision_code};
 pub use rounding::{reduced_format, round_to};

@@ -1,6 +1,6 @@
 use super::{Column, Mover};
 use crate::ir::{Op, movement};
-use crate::oracle::isa::CHUNK;
+use crate::isa::CHUNK;
 
 /// Columns of every kind of run, all of different values.
 fn columns() -> Vec<Column<f64>> {

@@ -21,7 +21,7 @@ use super::simd::{Kernel, Vectors, dgemm, dispatch};
 use super::{even_parts, two_sum};
 use crate::deadline;
 use crate::num::{exp2i, floor_log2};
-use crate::oracle::pair::{IRREGULAR, Pair};
+use crate::pair::{IRREGULAR, Pair};
 
 /// The number of parts that operands are split into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

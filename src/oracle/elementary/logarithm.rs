@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use rug::Float;
 use rug::float::Constant;
 
+use crate::interval::two_sum;
 use crate::num::{exp2i, floor_log2, scale};
-use crate::oracle::interval::two_sum;
 
 const CELLS: usize = 128;
 /// From this cell on, 1.414 and more, significands are halved, so that they lie around 1.

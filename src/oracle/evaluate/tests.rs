@@ -1,12 +1,12 @@
 use super::*;
+use crate::demand::{Demand, TruthTensor};
+use crate::fast::Fast;
+use crate::interval::Interval;
 use crate::ir::{Binary, Builder, ShapeError};
-use crate::oracle::demand::{Demand, TruthTensor};
-use crate::oracle::fast::Fast;
-use crate::oracle::interval::Interval;
-use crate::oracle::mpfr::Mpfr;
-use crate::oracle::pairs::Pairs;
-use crate::oracle::{Oracle, Rung};
+use crate::mpfr::Mpfr;
+use crate::pairs::Pairs;
 use crate::tensor::{DType, Data};
+use crate::{Oracle, Rung};
 
 /// The truth of a program, and its sums, by one rung alone.
 fn alone<A: Arithmetic>(
@@ -357,8 +357,7 @@ fn elements_that_nobody_asks_for_stay_open() {
 fn of_equal_zeros_the_first_remains() {
     within(|pass| {
         let x = pass.world.exact(-0.0);
-        let y =
-            crate::oracle::elements::Element { number: x.number, identity: crate::oracle::order::Identity::fresh(7) };
+        let y = crate::elements::Element { number: x.number, identity: crate::order::Identity::fresh(7) };
         let largest = pass.world.extreme(&x, &y, true);
         assert!(largest.identity.is(&x.identity) && largest.number.lo.is_sign_negative());
     });

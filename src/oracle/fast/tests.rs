@@ -1,7 +1,7 @@
 use rug::Float;
 
 use super::*;
-use crate::oracle::arithmetic::Arithmetic;
+use crate::arithmetic::Arithmetic;
 
 /// Special and ordinary numbers, and intervals of every kind between them.
 fn intervals() -> Vec<Interval> {

@@ -71,8 +71,8 @@ impl Kernel for Hull {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::latitude::settle::round;
     use crate::num::{BF16, F32, Format};
-    use crate::oracle::latitude::settle::round;
 
     /// Numbers of every magnitude that f64 has, in the middle of two numbers of a format and right beside.
     fn numbers() -> impl Iterator<Item = f64> {

@@ -1,6 +1,6 @@
+use crate::interval::Interval;
 use crate::ir::{Binary, Builder, Compare, CompareOrder, GatherDims, Op, Program, Unary, ValueId};
 use crate::num::{BF16, F32};
-use crate::oracle::interval::Interval;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::{Additions, Enclosed, Enclosure, Latitude, Rounding};

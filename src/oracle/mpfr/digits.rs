@@ -18,9 +18,9 @@ use rug::integer::Order;
 
 use super::middle::{Entry, REACH};
 use super::reals::Reals;
+use crate::between::Between;
+use crate::dot::transpose;
 use crate::num::{exp2i, floor_log2};
-use crate::oracle::between::Between;
-use crate::oracle::dot::transpose;
 
 /// Bits of a digit.
 pub(super) const DIGIT: u32 = 22;
@@ -299,7 +299,7 @@ mod tests {
     use rug::Integer;
 
     use super::*;
-    use crate::oracle::column::Column;
+    use crate::column::Column;
 
     /// A number of 64 bits after another (splitmix64).
     fn draw(state: &mut u64) -> u64 {

@@ -6,9 +6,9 @@ use rug::Float;
 use rug::float::Round;
 
 use super::Mpfr;
-use crate::oracle::arithmetic::Field;
-use crate::oracle::between::{Between, Corner};
-use crate::oracle::form::Form;
+use crate::arithmetic::Field;
+use crate::between::{Between, Corner};
+use crate::form::Form;
 
 impl Mpfr {
     /// A function that increases (or, with `falls`, decreases) wherever the enclosure reaches.

@@ -23,9 +23,9 @@ use rug::{Float, Integer};
 use super::digits::{DIGIT, Digits, Kind, Layout, Scale};
 use super::middle::SHORT;
 use super::reals::Reals;
+use crate::between::Between;
 use crate::deadline;
-use crate::oracle::between::Between;
-use crate::oracle::dot::{Vectors, dgemm};
+use crate::dot::{Vectors, dgemm};
 
 /// Columns that are multiplied at a time.
 const COLUMNS: usize = 128;
@@ -237,8 +237,8 @@ fn around(middle: Integer, unit: i32, radius: &Float, bits: u32) -> Found {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::column::Column;
-    use crate::oracle::mpfr::digits::TERMS;
+    use crate::column::Column;
+    use crate::mpfr::digits::TERMS;
 
     /// A number between -1 and 1 after another.
     fn draw(state: &mut u64) -> f64 {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use rug::Float;
 use rug::float::Round;
 
-use crate::oracle::between::Between;
+use crate::between::Between;
 
 /// Bits of radii and bounds.
 pub const SHORT: u32 = 64;

@@ -23,11 +23,11 @@ use super::matrices::{Found, Operand, matrix_product};
 use super::middle::{Entry, SHORT};
 use super::reals::Reals;
 use super::terms::Terms;
+use crate::arithmetic::{Arithmetic, Wanted, dot};
+use crate::between::Between;
 use crate::deadline;
-use crate::oracle::arithmetic::{Arithmetic, Wanted, dot};
-use crate::oracle::between::Between;
-use crate::oracle::dot::exact_dot;
-use crate::oracle::form::Form;
+use crate::dot::exact_dot;
+use crate::form::Form;
 
 /// Fewer products than these are not worth taking apart into digits.
 const FEW: usize = 4096;
@@ -187,7 +187,7 @@ fn infinity() -> Float {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::column::Column;
+    use crate::column::Column;
 
     fn real(mpfr: &Mpfr, lo: f64, hi: f64) -> Rc<Between> {
         let end = |value| Float::with_val(f64::MANTISSA_DIGITS, value);

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use crate::oracle::between::Between;
-use crate::oracle::column::{Column, Mover};
+use crate::between::Between;
+use crate::column::{Column, Mover};
 
 /// The numbers of an array: those that a tensor has as they came, an f64 each, so that the weights of a network take no
 /// more room than that.

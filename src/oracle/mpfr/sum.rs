@@ -7,8 +7,8 @@ use rug::Float;
 use rug::float::Round;
 
 use super::Mpfr;
-use crate::oracle::between::Between;
-use crate::oracle::form::Form;
+use crate::between::Between;
+use crate::form::Form;
 
 impl Mpfr {
     /// The sum in any order: NaN and infinities as IEEE has them, and -0 only if nothing but -0 is added.

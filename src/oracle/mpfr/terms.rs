@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::matrices::Operand;
-use crate::oracle::between::Between;
-use crate::oracle::form::{Form, MOST_TERMS};
+use crate::between::Between;
+use crate::form::{Form, MOST_TERMS};
 
 /// The properties of some vectors of an operand that decide whether their dots have forms.
 pub(super) struct Terms<'a> {

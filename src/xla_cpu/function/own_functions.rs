@@ -1,6 +1,7 @@
 //! The functions that XLA:CPU computes in its own way, in fusions and outside of them (FACTS 3.5).
 
 use crate::ir::{Binary, Unary};
+use crate::machine::Name;
 use crate::machine::vector::{Estimate, FunctionLibrary, FunctionPromise, FunctionSteps};
 use crate::num::{F32, flush_f32};
 use crate::tensor::DType;
@@ -10,11 +11,13 @@ use super::{fdlibm, glibc_power, half_steps, polynomials};
 /// Polynomials of XLA:CPU's own, and the functions that it calls in the C library.
 pub struct OwnFunctions;
 
-impl FunctionLibrary for OwnFunctions {
+impl Name for OwnFunctions {
     fn name(&self) -> &'static str {
         "xla"
     }
+}
 
+impl FunctionLibrary for OwnFunctions {
     fn doc(&self) -> &'static str {
         "exp, expm1, log, log1p, tanh and logistic by XLA:CPU's own polynomials with fused multiply-adds, bit for \
          bit as measured on jaxlib 0.10.2 on x86-64 (FACTS 3.5); the others correctly rounded"

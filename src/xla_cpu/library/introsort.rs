@@ -3,16 +3,18 @@
 //! Musser (1997), "Introspective sorting and selection algorithms"; the steps are those of `bits/stl_algo.h` and
 //! `bits/stl_heap.h` of GCC 4 to 14, which name them. Comparators that are no order end here as well, within the row.
 
-use crate::machine::UnstableSort;
+use crate::machine::{Name, UnstableSort};
 
 /// `std::sort` of libstdc++.
 pub struct Introsort;
 
-impl UnstableSort for Introsort {
+impl Name for Introsort {
     fn name(&self) -> &'static str {
         "introsort"
     }
+}
 
+impl UnstableSort for Introsort {
     fn sort(&self, positions: &mut [u64], mut less: &mut dyn FnMut(u64, u64) -> bool) {
         introsort(positions, &mut less);
     }

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use crate::hlo::ast;
-use crate::hlo::builder::{Emitter, Value};
-use crate::hlo::error::LowerError;
-use crate::hlo::planned_collective::{PlannedCollective, plan};
-use crate::hlo::settings;
+use crate::ast;
+use crate::builder::{Emitter, Value};
+use crate::error::LowerError;
 use crate::ir::{CollectiveAlgorithm, CollectivePlan, Fusion, Ring, Setting, Steps};
+use crate::planned_collective::{PlannedCollective, plan};
+use crate::settings;
 use crate::tensor::DType;
 
 use super::memory_tiles::Tiles;

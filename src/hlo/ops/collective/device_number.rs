@@ -1,10 +1,10 @@
 //! The number that a device has among partitions or replicas.
 
-use crate::hlo::builder::fill::integer;
-use crate::hlo::builder::{Emitter, Value};
-use crate::hlo::device::Devices;
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::DeviceNumber;
+use crate::builder::fill::integer;
+use crate::builder::{Emitter, Value};
+use crate::device::Devices;
+use crate::error::LowerError;
+use crate::opcode::DeviceNumber;
 use crate::tensor::DType;
 
 type Result<T> = std::result::Result<T, LowerError>;

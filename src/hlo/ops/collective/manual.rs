@@ -6,10 +6,10 @@
 
 use crate::ir::Op;
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::Value;
-use crate::hlo::error::LowerError;
-use crate::hlo::sharding_mesh::{Mesh, meshes, text};
+use crate::builder::Emitter;
+use crate::builder::Value;
+use crate::error::LowerError;
+use crate::sharding_mesh::{Mesh, meshes, text};
 
 type Result<T> = std::result::Result<T, LowerError>;
 

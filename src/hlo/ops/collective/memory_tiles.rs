@@ -2,10 +2,9 @@
 
 use crate::ir::{Op, ValueId};
 
-use crate::hlo::ast::Layout;
-use crate::hlo::builder::Emitter;
-use crate::hlo::error::LowerError;
-use crate::hlo::ops::product::reshape;
+use crate::ast::Layout;
+use crate::builder::Emitter;
+use crate::error::LowerError;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -69,28 +68,28 @@ impl Tiles {
         let dtype = e.shape(id).element_type();
         let ([rows, columns], [tall, wide]) = (self.in_tiles(), self.tile);
         let moved = e.emit(Op::Transpose { permutation: self.order.clone() }, vec![id], None)?;
-        let mut own = reshape(e, moved, &[self.outer(), self.minor[0], self.minor[1]])?;
+        let mut own = e.reshape(moved, &[self.outer(), self.minor[0], self.minor[1]])?;
         let beyond = [rows * tall - self.minor[0], columns * wide - self.minor[1]].map(|extent| extent as i64);
         if beyond != [0, 0] {
             let zero = e.zero(dtype)?;
             let pad = Op::Pad { low: vec![0; 3], high: vec![0, beyond[0], beyond[1]], interior: vec![0; 3] };
             own = e.emit(pad, vec![own, zero], None)?;
         }
-        let own = reshape(e, own, &[self.outer(), rows, tall, columns, wide])?;
+        let own = e.reshape(own, &[self.outer(), rows, tall, columns, wide])?;
         let own = e.emit(Op::Transpose { permutation: vec![0, 1, 3, 2, 4] }, vec![own], None)?;
-        reshape(e, own, &[self.count(), tall * wide])
+        e.reshape(own, &[self.count(), tall * wide])
     }
 
     /// The array whose tiles are `[tiles, elements of a tile]`.
     pub fn put_together(&self, e: &mut Emitter, id: ValueId) -> Result<ValueId> {
         let ([rows, columns], [tall, wide]) = (self.in_tiles(), self.tile);
-        let own = reshape(e, id, &[self.outer(), rows, columns, tall, wide])?;
+        let own = e.reshape(id, &[self.outer(), rows, columns, tall, wide])?;
         let own = e.emit(Op::Transpose { permutation: vec![0, 1, 3, 2, 4] }, vec![own], None)?;
-        let own = reshape(e, own, &[self.outer(), rows * tall, columns * wide])?;
+        let own = e.reshape(own, &[self.outer(), rows * tall, columns * wide])?;
         let limit = vec![self.outer(), self.minor[0], self.minor[1]];
         let own = e.emit(Op::Slice { start: vec![0; 3], limit, stride: vec![1; 3] }, vec![own], None)?;
         let major_to_minor: Vec<usize> = self.order.iter().map(|dim| self.dims[*dim]).collect();
-        let own = reshape(e, own, &major_to_minor)?;
+        let own = e.reshape(own, &major_to_minor)?;
         let place = |dim: usize| self.order.iter().position(|other| *other == dim).unwrap_or(dim);
         e.emit(Op::Transpose { permutation: (0..self.dims.len()).map(place).collect() }, vec![own], None)
     }

@@ -8,10 +8,10 @@ mod per_member;
 mod ragged_exchange;
 mod replica_groups;
 
-use crate::hlo::builder::{Emitter, Value};
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::{Collective, CollectiveDone};
+use crate::builder::{Emitter, Value};
+use crate::error::LowerError;
 use crate::ir::Fusion;
+use crate::opcode::{Collective, CollectiveDone};
 
 use per_member::{arrays, beside, in_groups, join, nothing_taken, slice};
 use replica_groups::pairs;

@@ -1,7 +1,7 @@
 //! The values of the members of a group, changed or put together part by part.
 
-use crate::hlo::builder::{Emitter, Value};
-use crate::hlo::error::LowerError;
+use crate::builder::{Emitter, Value};
+use crate::error::LowerError;
 use crate::ir::{Op, ValueId};
 use crate::tensor::DType;
 

@@ -6,9 +6,9 @@ use crate::ir::{Binary, Compare, CompareOrder, GatherDims, Op, Shape, ValueId};
 use crate::tensor::DType;
 
 use super::per_member::{beside, in_groups};
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::Value;
-use crate::hlo::error::LowerError;
+use crate::builder::Emitter;
+use crate::builder::Value;
+use crate::error::LowerError;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

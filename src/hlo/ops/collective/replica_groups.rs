@@ -1,10 +1,10 @@
 //! The groups of devices that take part in a collective together. Forms: openxla/xla `hlo_parser.cc`,
 //! `replica_group.cc`; meaning: `collective_ops_utils.h` (FACTS 6.1).
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::device::Mode;
-use crate::hlo::error::LowerError;
-use crate::hlo::group_list::read;
+use crate::builder::Emitter;
+use crate::device::Mode;
+use crate::error::LowerError;
+use crate::group_list::read;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

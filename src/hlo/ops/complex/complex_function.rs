@@ -3,9 +3,9 @@
 use crate::ir::{Binary, Compare, Op, Shape, Unary, ValueId};
 use crate::tensor::DType;
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::fill::number;
-use crate::hlo::error::LowerError;
+use crate::builder::Emitter;
+use crate::builder::fill::number;
+use crate::error::LowerError;
 
 use super::parts::{Parts, binary, compare, select, unary};
 use super::{special, truth};
@@ -215,8 +215,7 @@ fn product_with_conjugate(e: &mut Emitter, [a, b]: Parts, [c, d]: Parts) -> Resu
 pub fn convert(e: &mut Emitter, parts: &[ValueId], dtype: DType) -> Result<Parts> {
     let mut converted = [0; 2];
     for (part, own) in converted.iter_mut().zip(parts) {
-        let shape = e.shape(*own).with_dtype(dtype);
-        *part = if *e.shape(*own) == shape { *own } else { e.emit(Op::Convert, vec![*own], Some(shape))? };
+        *part = e.convert(*own, dtype)?;
     }
     if parts.len() == 1 {
         let shape: Shape = e.shape(converted[0]).clone();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::ir::{Binary, LibraryFunction, Op, Shape};
 
 use super::parts::{Parts, binary};
-use crate::hlo::builder::Emitter;
-use crate::hlo::error::LowerError;
+use crate::builder::Emitter;
+use crate::error::LowerError;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

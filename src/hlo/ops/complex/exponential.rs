@@ -1,9 +1,9 @@
 //! Exponentials, logarithms and powers of complex numbers beside those of `complex_function`.
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::fill::number;
-use crate::hlo::error::LowerError;
-use crate::ir::{Binary, Compare, Op, Shape, Unary, ValueId};
+use crate::builder::Emitter;
+use crate::builder::fill::number;
+use crate::error::LowerError;
+use crate::ir::{Binary, Compare, Unary, ValueId};
 use crate::tensor::DType;
 
 use super::complex_function::{abs, divide, exponential};
@@ -25,12 +25,7 @@ pub fn logistic(e: &mut Emitter, z: Parts) -> Result<Parts> {
 
 /// The numbers in f64, if they are narrower.
 fn widened(e: &mut Emitter, x: ValueId) -> Result<ValueId> {
-    convert(e, x, DType::F64)
-}
-
-fn convert(e: &mut Emitter, x: ValueId, dtype: DType) -> Result<ValueId> {
-    let shape: Shape = e.shape(x).with_dtype(dtype);
-    if *e.shape(x) == shape { Ok(x) } else { e.emit(Op::Convert, vec![x], Some(shape)) }
+    e.convert(x, DType::F64)
 }
 
 /// `e^z - 1`: the real part is `(e^a - 1) cos b + (cos b - 1)`, in f64 where that is wider, since its terms may cancel; the
@@ -46,7 +41,7 @@ pub fn exponential_minus_one(e: &mut Emitter, [a, b]: Parts) -> Result<Parts> {
     let below_one = binary(e, Binary::Multiply, square, minus_two)?;
     let first = binary(e, Binary::Multiply, grown, cosine)?;
     let re = binary(e, Binary::Add, first, below_one)?;
-    let re = convert(e, re, dtype)?;
+    let re = e.convert(re, dtype)?;
     let (whole, sine) = (unary(e, Unary::Exponential, a)?, unary(e, Unary::Sine, b)?);
     let im = binary(e, Binary::Multiply, whole, sine)?;
 
@@ -88,7 +83,7 @@ pub fn log_plus_one(e: &mut Emitter, [a, b]: Parts) -> Result<Parts> {
     let distance = unary(e, Unary::Abs, beyond_one)?;
     let is_near = compare(e, Compare::Lt, distance, half)?;
     let re = select(e, is_near, near, far)?;
-    let re = convert(e, re, dtype)?;
+    let re = e.convert(re, dtype)?;
 
     let (one, infinity) = (number(e, a, 1.0)?, number(e, a, f64::INFINITY)?);
     let (a_endless, b_endless) = (is_infinite(e, a)?, is_infinite(e, b)?);

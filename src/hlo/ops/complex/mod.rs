@@ -14,12 +14,12 @@ mod truth;
 
 use std::sync::Arc;
 
-use crate::hlo::ast::Literal;
-use crate::hlo::builder::fill::number;
-use crate::hlo::builder::{Emitter, Value};
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::{ComplexPart, Elementwise, Indexed, Movement, Opcode, Product, Reduction, Reinterpretation};
+use crate::ast::Literal;
+use crate::builder::fill::number;
+use crate::builder::{Emitter, Value};
+use crate::error::LowerError;
 use crate::ir::{Binary, Compare, CompareOrder, Instruction, LibraryFunction, Op, Shape, Unary, ValueId};
+use crate::opcode::{ComplexPart, Elementwise, Indexed, Movement, Opcode, Product, Reduction, Reinterpretation};
 use crate::tensor::DType;
 
 use super::constant;

@@ -1,7 +1,7 @@
 //! Complex numbers as pairs of arrays, and the operations on arrays that their formulas are made of.
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::error::LowerError;
+use crate::builder::Emitter;
+use crate::error::LowerError;
 use crate::ir::{Binary, Compare, CompareOrder, Op, Unary, ValueId};
 
 type Result<T> = std::result::Result<T, LowerError>;

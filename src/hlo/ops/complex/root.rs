@@ -1,8 +1,8 @@
 //! Roots and directions of complex numbers.
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::fill::number;
-use crate::hlo::error::LowerError;
+use crate::builder::Emitter;
+use crate::builder::fill::number;
+use crate::error::LowerError;
 use crate::ir::{Binary, Compare, Unary, ValueId};
 
 use super::complex_function::abs;

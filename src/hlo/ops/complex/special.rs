@@ -1,8 +1,8 @@
 //! Infinities, NaN and zeros of a complex number's parts.
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::fill::number;
-use crate::hlo::error::LowerError;
+use crate::builder::Emitter;
+use crate::builder::fill::number;
+use crate::error::LowerError;
 use crate::ir::{Binary, Compare, Op, Unary, ValueId};
 use crate::tensor::DType;
 

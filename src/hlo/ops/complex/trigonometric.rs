@@ -1,8 +1,8 @@
 //! Trigonometric functions and hyperbolic tangents of complex numbers. The tangents are XLA:CPU's formulas.
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::fill::number;
-use crate::hlo::error::LowerError;
+use crate::builder::Emitter;
+use crate::builder::fill::number;
+use crate::error::LowerError;
 use crate::ir::{Binary, Compare, Unary, ValueId};
 use crate::tensor::DType;
 

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::fill::{number, spread};
-use crate::hlo::error::LowerError;
+use crate::builder::Emitter;
+use crate::builder::fill::{number, spread};
+use crate::error::LowerError;
 use crate::ir::{Binary, LibraryFunction, Op, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 

@@ -1,8 +1,8 @@
 //! The JSON of a custom call's `backend_config`.
 
-use crate::hlo::ast::{self, Attribute};
-use crate::hlo::builder::Emitter;
-use crate::hlo::error::LowerError;
+use crate::ast::{self, Attribute};
+use crate::builder::Emitter;
+use crate::error::LowerError;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

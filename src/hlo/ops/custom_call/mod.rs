@@ -5,8 +5,8 @@ mod ragged_kernel;
 mod wide;
 
 use crate::analysis::comparator;
-use crate::hlo::builder::{Emitter, Value};
-use crate::hlo::error::LowerError;
+use crate::builder::{Emitter, Value};
+use crate::error::LowerError;
 use crate::ir::{ApproxTopK, Op, PartialReduce, Shape, ValueId};
 
 use super::product::scaled;

@@ -9,11 +9,11 @@ use crate::ir::{Binary, DotDims, Op, Precision, ValueId};
 use crate::tensor::DType;
 
 use super::call_config::config;
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::Value;
-use crate::hlo::builder::fill;
-use crate::hlo::error::LowerError;
-use crate::hlo::ops::product;
+use crate::builder::Emitter;
+use crate::builder::Value;
+use crate::builder::fill;
+use crate::error::LowerError;
+use crate::ops::product;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

@@ -4,9 +4,9 @@
 use crate::ir::{Binary, Op, Shape, Unary, ValueId};
 use crate::tensor::DType;
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::fill::integer;
-use crate::hlo::error::LowerError;
+use crate::builder::Emitter;
+use crate::builder::fill::integer;
+use crate::error::LowerError;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

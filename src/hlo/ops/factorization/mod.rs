@@ -14,12 +14,12 @@ use crate::ir::{
 };
 use crate::tensor::DType;
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::builder::Value;
-use crate::hlo::builder::fill::integer;
-use crate::hlo::builder::library_call;
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode;
+use crate::builder::Emitter;
+use crate::builder::Value;
+use crate::builder::fill::integer;
+use crate::builder::library_call;
+use crate::error::LowerError;
+use crate::opcode;
 use qr::SignedZero;
 
 type Result<T> = std::result::Result<T, LowerError>;

@@ -10,7 +10,7 @@ use crate::tensor::DType;
 
 use super::rows::{join, matrix, part};
 use super::{Emitter, Result, binary, block, compare, spread, sums, transpose};
-use crate::hlo::builder::fill::number;
+use crate::builder::fill::number;
 
 /// Whether the first element's zero has a sign: LAPACK's has (Fortran's SIGN).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

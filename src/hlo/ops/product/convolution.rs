@@ -9,7 +9,7 @@
 
 use crate::ir::DotDims;
 
-use crate::hlo::view::WindowSpec;
+use crate::view::WindowSpec;
 
 /// A convolution as a dot between operands that are rearranged first: windows laid out, reversed, reshaped.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use crate::ir::{Binary, Compare, CompareOrder, Convolution, DotDims, LibraryFunction, Op, Precision, Shape, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::Product;
-use crate::hlo::view::WindowSpec;
+use crate::builder::Emitter;
+use crate::error::LowerError;
+use crate::opcode::Product;
+use crate::view::WindowSpec;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -55,14 +55,19 @@ pub fn lower(e: &mut Emitter, product: Product, operands: Vec<ValueId>, claimed:
     }
 }
 
-fn dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+/// The dims of a dot, by its attributes.
+fn dot_dims(e: &Emitter) -> Result<DotDims> {
     let attributes = e.attributes();
-    let dims = DotDims {
+    Ok(DotDims {
         lhs_contracting: attributes.numbers("lhs_contracting_dims")?,
         rhs_contracting: attributes.numbers("rhs_contracting_dims")?,
         lhs_batch: attributes.numbers("lhs_batch_dims")?,
         rhs_batch: attributes.numbers("rhs_batch_dims")?,
-    };
+    })
+}
+
+fn dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    let dims = dot_dims(e)?;
     let [lhs, rhs] = pair(e, &operands)?;
     let passes = passes(e)?;
     product(e, dims, [lhs, rhs], passes, Some(claimed))
@@ -80,16 +85,9 @@ fn product(
     shape: Option<Shape>,
 ) -> Result<ValueId> {
     let dtype_of = |e: &Emitter, id: ValueId| e.shape(id).dtype();
-    let convert = |e: &mut Emitter, operand: &mut ValueId, dtype: DType| -> Result<()> {
-        if dtype_of(e, *operand) != Some(dtype) {
-            let shape = e.shape(*operand).with_dtype(dtype);
-            *operand = e.emit(Op::Convert, vec![*operand], Some(shape))?;
-        }
-        Ok(())
-    };
     if rounds {
         for operand in &mut operands {
-            convert(e, operand, DType::BF16)?;
+            *operand = e.convert(*operand, DType::BF16)?;
         }
     }
     let given = shape.as_ref().and_then(Shape::dtype);
@@ -100,14 +98,11 @@ fn product(
     if dtypes.into_iter().all(is_whole) && (!gives_float || dtypes.into_iter().all(is_short)) {
         let sum = given.filter(|_| !gives_float).unwrap_or(DType::S32);
         for operand in &mut operands {
-            convert(e, operand, sum)?;
+            *operand = e.convert(*operand, sum)?;
         }
         let summed = shape.as_ref().map(|shape| shape.with_dtype(sum));
-        let mut result = e.emit(Op::Dot { dims, precision }, operands.to_vec(), summed)?;
-        if let Some(given) = given {
-            convert(e, &mut result, given)?;
-        }
-        return Ok(result);
+        let result = e.emit(Op::Dot { dims, precision }, operands.to_vec(), summed)?;
+        return given.map_or(Ok(result), |given| e.convert(result, given));
     }
     let float = dtypes.into_iter().flatten().find(|dtype| dtype.is_float()).or(given);
     for (operand, precision) in operands.iter_mut().zip(&mut precision) {
@@ -116,9 +111,10 @@ fn product(
         // result's type if that is wider, and taken whole (FACTS 9).
         let holds = float.format().is_some_and(|format| format.fraction_bits >= 7);
         if is_whole(dtype) && is_short(dtype) && holds || dtype == Some(DType::Pred) {
-            convert(e, operand, float)?;
+            *operand = e.convert(*operand, float)?;
         } else if is_whole(dtype) {
-            convert(e, operand, given.filter(|given| given.is_float() && given.bits() >= 32).unwrap_or(DType::F32))?;
+            let wide = given.filter(|given| given.is_float() && given.bits() >= 32).unwrap_or(DType::F32);
+            *operand = e.convert(*operand, wide)?;
             *precision = Precision::Highest;
         }
     }
@@ -144,7 +140,7 @@ fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Resul
     }
     let mut sides = [lhs, rhs];
     for (side, dims) in sides.iter_mut().zip(&as_dot.reshaped) {
-        *side = reshape(e, *side, dims)?;
+        *side = e.reshape(*side, dims)?;
     }
     // A result may be wider than its operands.
     let result = claimed.dtype().map(|dtype| Shape::array(dtype, &as_dot.given));
@@ -156,7 +152,7 @@ fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Resul
     if !as_dot.permutation.is_sorted() {
         result = e.emit(Op::Transpose { permutation: as_dot.permutation }, vec![result], None)?;
     }
-    reshape(e, result, &as_dot.output)
+    e.reshape(result, &as_dot.output)
 }
 
 /// Properties of a convolution that its dot does not show.
@@ -181,12 +177,6 @@ fn describe(
         inputs: size('b')
             * (0..window.len()).filter_map(|d| char::from_digit(d as u32, 10)).map(size).product::<usize>(),
     }
-}
-
-/// A value in other dims of as many elements; as it is where they are the same.
-pub fn reshape(e: &mut Emitter, value: ValueId, dims: &[usize]) -> Result<ValueId> {
-    let shape = Shape::array(e.shape(value).element_type(), dims);
-    if *e.shape(value) == shape { Ok(value) } else { e.emit(Op::Reshape, vec![value], Some(shape)) }
 }
 
 /// Elements that a window shows along a dim at most: each of them is an array of its own.
@@ -218,7 +208,7 @@ fn lay_out(e: &mut Emitter, value: ValueId, dim: usize, window: &WindowSpec) -> 
         (start[dim], limit[dim], stride[dim]) = (offset, dims[dim] - reach + offset, window.stride);
         let column = e.emit(Op::Slice { start, limit, stride }, vec![padded], None)?;
         let positions = e.shape(column).dims().to_vec();
-        columns.push(reshape(e, column, &[positions, vec![1]].concat())?);
+        columns.push(e.reshape(column, &[positions, vec![1]].concat())?);
     }
     if columns.len() == 1 { Ok(columns[0]) } else { e.emit(Op::Concatenate { dim: rank }, columns, None) }
 }

@@ -6,10 +6,10 @@
 use crate::ir::{Binary, DotDims, Op, Shape, ValueId};
 use crate::tensor::DType;
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::error::LowerError;
+use crate::builder::Emitter;
+use crate::error::LowerError;
 
-use super::{passes, product, reshape};
+use super::{dot_dims, passes, product};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -21,13 +21,7 @@ const TILE: [usize; 2] = [128, 4];
 
 /// `scaled-dot`: elements and scales are multiplied in bf16, as JAX's composite `xla.scaled_dot` has it.
 pub(super) fn scaled_dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
-    let attributes = e.attributes();
-    let dims = DotDims {
-        lhs_contracting: attributes.numbers("lhs_contracting_dims")?,
-        rhs_contracting: attributes.numbers("rhs_contracting_dims")?,
-        lhs_batch: attributes.numbers("lhs_batch_dims")?,
-        rhs_batch: attributes.numbers("rhs_batch_dims")?,
-    };
+    let dims = dot_dims(e)?;
     let [lhs, rhs, lhs_scale, rhs_scale] = four(e, operands)?;
     let lhs = dequantized(e, lhs, lhs_scale, DType::BF16)?;
     let rhs = dequantized(e, rhs, rhs_scale, DType::BF16)?;
@@ -69,7 +63,8 @@ pub fn custom_call(e: &mut Emitter, target: &str, operands: Vec<ValueId>, claime
     let mut values = vec![dot];
     for memory in &parts[1..] {
         // Memory that the library works in.
-        values.push(e.zeros(memory.dtype().unwrap_or(DType::U8), memory.dims())?);
+        let dtype = memory.dtype().ok_or_else(|| e.fail(format!("{target} works in arrays, not in {memory}")))?;
+        values.push(e.zeros(dtype, memory.dims())?);
     }
     e.emit(Op::Tuple, values, Some(claimed.clone()))
 }
@@ -94,8 +89,8 @@ fn dequantized(e: &mut Emitter, elements: ValueId, scale: ValueId, wide: DType) 
             "scales {scale} are not one for each block of {elements}: their extents must divide its own"
         )));
     }
-    let elements = converted(e, elements, wide)?;
-    let mut scale = converted(e, scale, wide)?;
+    let elements = e.convert(elements, wide)?;
+    let mut scale = e.convert(scale, wide)?;
     if is_scalar {
         scale = e.emit(Op::Broadcast { dims: vec![] }, vec![scale], Some(Shape::array(wide, &dims)))?;
     } else {
@@ -110,18 +105,10 @@ fn dequantized(e: &mut Emitter, elements: ValueId, scale: ValueId, wide: DType) 
             scale = e.emit(Op::Broadcast { dims: along }, vec![scale], Some(Shape::array(wide, &spread)))?;
             spread.remove(dim + 1);
             spread[dim] = dims[dim];
-            scale = reshape(e, scale, &spread)?;
+            scale = e.reshape(scale, &spread)?;
         }
     }
     e.emit(Op::Binary(Binary::Multiply), vec![elements, scale], None)
-}
-
-fn converted(e: &mut Emitter, value: ValueId, dtype: DType) -> Result<ValueId> {
-    if e.shape(value).dtype() == Some(dtype) {
-        return Ok(value);
-    }
-    let shape = e.shape(value).with_dtype(dtype);
-    e.emit(Op::Convert, vec![value], Some(shape))
 }
 
 /// Scales row by row from cuDNN's tiles of 128 x 4, in which XLA lays them out and pads them: [N*128, C*4] stands for
@@ -142,9 +129,9 @@ fn in_rows(e: &mut Emitter, scale: ValueId, elements: ValueId) -> Result<ValueId
     }
     let batch: usize = dims[..rank - 2].iter().product();
     let (n, c) = (dims[rank - 2] / TILE[0], dims[rank - 1] / TILE[1]);
-    let tiles = reshape(e, scale, &[batch, n, c, 32, 4, 4])?;
+    let tiles = e.reshape(scale, &[batch, n, c, 32, 4, 4])?;
     let rows = e.emit(Op::Transpose { permutation: vec![0, 1, 4, 3, 2, 5] }, vec![tiles], None)?;
-    let rows = reshape(e, rows, &dims)?;
+    let rows = e.reshape(rows, &dims)?;
     let mut limit = of_elements;
     limit[rank - 1] = blocks;
     e.emit(Op::Slice { start: vec![0; rank], limit, stride: vec![1; rank] }, vec![rows], None)

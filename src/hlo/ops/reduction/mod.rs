@@ -2,11 +2,11 @@
 
 mod windows;
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::error::LowerError;
-use crate::hlo::opcode::Reduction;
-use crate::hlo::ops::mixed_types::over_region;
+use crate::builder::Emitter;
+use crate::error::LowerError;
 use crate::ir::{Op, Shape, ValueId};
+use crate::opcode::Reduction;
+use crate::ops::mixed_types::over_region;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

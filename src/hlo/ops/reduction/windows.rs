@@ -3,10 +3,10 @@
 use crate::ir::{Binary, Compare, CompareOrder, ComputationId, Op, ScatterDims, Shape, ValueId, Window, WindowDim};
 use crate::tensor::{DType, Data, Tensor};
 
-use crate::hlo::builder::Emitter;
-use crate::hlo::error::LowerError;
-use crate::hlo::ops::mixed_types::{in_type_of, over_region};
-use crate::hlo::view::WindowSpec;
+use crate::builder::Emitter;
+use crate::error::LowerError;
+use crate::ops::mixed_types::{in_type_of, over_region};
+use crate::view::WindowSpec;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

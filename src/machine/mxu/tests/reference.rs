@@ -4,8 +4,8 @@
 use rug::Float;
 use rug::float::Round;
 
-use crate::machine::mxu::split::split;
-use crate::machine::mxu::{Accumulation, Passes, Unit};
+use crate::mxu::split::split;
+use crate::mxu::{Accumulation, Passes, Unit};
 use crate::num::flush_f32;
 
 /// Numbers with which any sum of a few thousand f32 products is exact.

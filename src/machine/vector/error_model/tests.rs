@@ -1,8 +1,8 @@
 use super::*;
+use crate::Arithmetic;
 use crate::ir::{Binary, ResultAccuracy};
-use crate::machine::Mode;
-use crate::machine::vector::{Side, VectorUnit, binary, unary};
 use crate::tensor::DType;
+use crate::vector::{Side, VectorUnit, binary, unary};
 
 const FUNCTIONS: [Unary; 13] = [
     Unary::Cbrt,
@@ -21,7 +21,7 @@ const FUNCTIONS: [Unary; 13] = [
 ];
 
 fn unit(mode: &str) -> VectorUnit {
-    mode.parse::<Mode>().unwrap().vector_unit()
+    mode.parse::<Arithmetic>().unwrap().vector_unit()
 }
 
 /// The unit of a chip whose functions err as the value of `exp=` says.

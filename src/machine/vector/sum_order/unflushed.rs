@@ -255,12 +255,12 @@ impl<const BF16: bool> Work for OfRows<'_, BF16> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Mode;
+    use crate::Arithmetic;
 
     /// One number decides: the smallest product that is taken has a neighbour that is not.
     #[test]
     fn what_would_be_flushed_is_seen() {
-        let unit = "v5e/default/off".parse::<Mode>().unwrap().vector_unit();
+        let unit = "v5e/default/off".parse::<Arithmetic>().unwrap().vector_unit();
         let below = |v: f32| f32::from_bits(v.to_bits() - 1);
         let above = |v: f32| f32::from_bits(v.to_bits() + 1);
         let power = |exponent: i32| 2f32.powi(exponent);

@@ -242,7 +242,7 @@ mod tests {
     use super::super::{SumOrder, sum};
     use super::*;
     use crate::ir::Binary;
-    use crate::machine::probe::numbers;
+    use crate::probe::numbers;
 
     /// Numbers of which some are subnormal, make subnormal products, are zeros of either sign, or infinite.
     fn uneven(seed: u64, count: usize) -> Vec<f32> {

@@ -1,6 +1,6 @@
 use crate::ir::{Builder, Precision};
-use crate::oracle::{Additions, Enclosed, Enclosure, Latitude, Rounding};
 use crate::tensor::{DType, Data, Tensor};
+use crate::{Additions, Enclosed, Enclosure, Latitude, Rounding};
 
 use super::{BLOCK, ProductOrder, STRETCHES};
 

@@ -6,10 +6,10 @@ use rug::float::{Constant, Round};
 use rug::{Float, Integer};
 
 use super::super::Mpfr;
+use crate::arithmetic::{Bivariate, Field};
+use crate::between::Between;
 use crate::ir::Unary;
-use crate::oracle::arithmetic::{Bivariate, Field};
-use crate::oracle::between::Between;
-use crate::oracle::turn::Cosine;
+use crate::turn::Cosine;
 
 const UNARY: [Unary; 21] = [
     Unary::Abs,

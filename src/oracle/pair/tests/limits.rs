@@ -6,8 +6,8 @@ use super::{
     Pair, Random, Tables, add, center, compare, cosine, div, erf, exp, expm1, log, log1p, logistic, mul, power_of_two,
     sine, sqrt, sum, sum_in_one_lane, tanh,
 };
-use crate::oracle::interval::{Interval, two_sum};
-use crate::oracle::pair::sub;
+use crate::interval::{Interval, two_sum};
+use crate::pair::sub;
 
 const LOW: f64 = power_of_two(-900);
 const HIGH: f64 = power_of_two(900);
