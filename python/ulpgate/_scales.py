@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from . import _ulpgate
 from ._arrays import Array, decode, encode
+from ._hlo import printable_lines
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class ScaleRules:
     """The answer as the command line prints it."""
 
     def __str__(self) -> str:
-        return _ulpgate.printable(self.text).replace("\\n", "\n")
+        return printable_lines(self.text.splitlines())
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,12 @@ def scales(
     >>> import numpy as np
     >>> x = np.linspace(1, 9, 64, dtype=np.float32).reshape(2, 32)
     >>> made = quantize(x, "mxfp8/CEIL")
-    >>> scales(made.elements, made.scales, like=x).rules
+    >>> found = scales(made.elements, made.scales, like=x)
+    >>> found.rules
     ['CEIL']
+    >>> print(found)
+    mxfp8: e4m3 elements, e8m0 scales, blocks of 32 along axis 1, one code an element
+    rule: CEIL  ...
     """
     encoded = encode({"elements": _bytes_of_small(elements), "scales": scales})
     input_ = None if like is None else encode({"input": like})[0]
