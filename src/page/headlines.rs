@@ -123,7 +123,13 @@ fn row(bar: &Bar) -> Markup {
     let width = format!("{:.1}", 100.0 * bar.rate.share);
     html! {
         tr {
-            th scope="row" { (bar.label) }
+            th scope="row" {
+                @for (at, part) in bar.label.split_inclusive(',').enumerate() {
+                    // Parameters have no space at which a narrow screen could break them.
+                    @if at > 0 && !part.starts_with(' ') { wbr; }
+                    (part)
+                }
+            }
             td {
                 span.track aria-hidden="true" { span class={ "bar " (class) } style={ "width:" (width) "%" } {} }
                 span.share { (percent(bar.rate.share)) small { " of " (bar.rows) " rows" } }
