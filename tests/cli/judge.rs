@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use serde_json::Value;
+use ulpgate::file::npz;
 use ulpgate::hlo::{lower_with_libraries, parse};
 use ulpgate::judge::{Judged, JudgedResult, Recording, Settings, Verdict, bind, judge};
 use ulpgate::subject::evaluate;
@@ -204,6 +205,44 @@ fn run(folder: &Folder, code: i32, more: &[&str]) -> Ran {
     arguments.extend(["--inputs", inputs.to_str().unwrap()]);
     arguments.extend(more);
     folder.exits(code, &arguments)
+}
+
+/// Figures have their unit in words, and a place is an index.
+#[test]
+fn lines_say_figures_in_words() {
+    let case = cases().into_iter().find(|case| case.array == "x_blas_drop").unwrap();
+    let text = judged(&case).lines().join("\n");
+    for says in [
+        " times that of two orders of sums; 128 of 128 elements differ",
+        " times that mode's; at most ",
+        " in 99 %; largest ",
+        " at [4,13]",
+        ": over 128 outputs a factor shows from 1 + ",
+        "; so does one missing product of K",
+    ] {
+        assert!(text.contains(says), "{says}: {text}");
+    }
+}
+
+/// Raw bytes of a type that the program does not have are refused by the array's name, the file's once.
+#[test]
+fn raw_bytes_of_another_type_are_refused() {
+    let folder = Folder::new(&[]);
+    let program = "HloModule m\nENTRY main { x = f32[2] parameter(0) ROOT y = f32[2] add(x, x) }\n";
+    folder.write("m.hlo", program);
+    let x = Tensor::new(&[2], Data::F32(vec![1.0, 2.0]));
+    let archive = npz::write(&[("x".to_string(), x)]).unwrap();
+    std::fs::write(folder.path("in.npz"), archive).unwrap();
+    std::fs::write(folder.path("out.npy"), raw_array()).unwrap();
+    let err = folder.exits(2, &["judge", "out.npy", "--program", "m.hlo", "--inputs", "in.npz"]).err;
+    assert!(err.contains("|V2 (raw bytes, as NumPy saves the types of ml_dtypes; f32 is asked for)"), "{err}");
+    assert_eq!(err.matches("out.npy").count(), 1, "{err}");
+}
+
+/// Two elements of two raw bytes, as `numpy.save` writes them.
+fn raw_array() -> Vec<u8> {
+    let header = format!("{:<117}\n", "{'descr': '|V2', 'fortran_order': False, 'shape': (2,), }");
+    [b"\x93NUMPY\x01\x00".as_slice(), &118u16.to_le_bytes(), header.as_bytes(), &[0x80, 0x3f, 0, 0x40]].concat()
 }
 
 #[test]
