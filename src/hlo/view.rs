@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::ast::{Attribute, Instruction, Value};
 use super::error::LowerError;
+use super::settings::SMALL_CALL;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -150,11 +151,10 @@ impl<'a> Attributes<'a> {
         Ok(word.trim_start_matches('%'))
     }
 
-    /// Whether XLA:CPU compiles a call as one function, with its older emitter: so it does with small loops
-    /// (`SmallWhileLoopHoistingPass`), and marks them so.
+    /// Whether a call is compiled as one function: the compiler marks small loops so (`SmallWhileLoopHoistingPass`).
     pub fn is_small_call(&self) -> bool {
         let attributes = self.inside_braces("frontend_attributes").ok().flatten().unwrap_or_default();
-        attributes.contains("xla_cpu_small_call=\"true\"")
+        attributes.contains(&format!("{SMALL_CALL}=\"true\""))
     }
 
     /// `op_name` of the metadata: where the value comes from in the user's program.

@@ -60,7 +60,7 @@ pub fn lower_with_opaque(module: &Module) -> Result<Import> {
     lower_or(module, Some(Vec::new()), false)
 }
 
-/// As [`lower`], but what XLA:CPU leaves to libraries stands as a call of its definition beside the library's function, for
+/// As [`lower`], but an operation that a compiler leaves to a library is a call of its definition beside the library's function, for
 /// those who run a program.
 ///
 /// # Errors

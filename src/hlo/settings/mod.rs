@@ -16,6 +16,7 @@ use super::ast::{Attribute, Computation, Instruction, Module, Value};
 use crate::opcode::{Asynchronous, Collective, Elementwise, Opcode, Single};
 
 use attribute_table as known;
+pub(super) use attribute_table::SMALL_CALL;
 use fields::fields;
 
 /// The treatment of an attribute, for tests and listings.

@@ -21,8 +21,8 @@ type Result<T> = std::result::Result<T, LowerError>;
 /// Lowers a collective.
 ///
 /// A reduction adds in the order of the plan that a compiled TPU file has of it (`collective_algorithm`). Without one it adds in
-/// the group's order, one device after the other, each step in the region's type: XLA:CPU does so (FACTS 6.1), and for a TPU's
-/// program before compilation it is a modelling choice.
+/// the group's order, one device after the other, each step in the region's type: a CPU's code does so (FACTS 6.1), and for
+/// a TPU's program before compilation it is a modelling choice.
 pub fn lower(e: &mut Emitter, collective: Collective, operands: &[Value]) -> Result<Value> {
     match collective {
         Collective::AllReduce | Collective::AllReduceStart => each_operand(e, operands, all_reduce),

@@ -1,7 +1,7 @@
 //! Complex numbers: their real and their imaginary parts, as arrays of their own.
 //!
-//! `complex_function` and the tangents have XLA:CPU's formulas (FACTS 3.6). The other functions are ours, a modelling choice: XLA:CPU's
-//! differ in last bits, and more where theirs lose a small part. Infinities, NaN and zeros go as C17 annex G says.
+//! `complex_function` and the tangents have the compiler's formulas (FACTS 3.6). The other functions are ours, a modelling choice: the
+//! compiler's differ in last bits, and more where theirs lose a small part. Infinities, NaN and zeros go as C17 annex G says.
 
 mod complex_function;
 mod complex_row;

@@ -23,8 +23,8 @@ fn pair(e: &Emitter, operands: &[ValueId]) -> Result<[ValueId; 2]> {
 /// Operand precision of a product: the one asked for each operand, and whether both are rounded to bf16 first.
 type Passes = ([Precision; 2], bool);
 
-/// Operand precision that the operation's attributes ask for. A compiled file without plans for a matrix unit is
-/// XLA:CPU's: f32 operands are taken as they are, whatever algorithm was asked for.
+/// Operand precision that the operation's attributes ask for. A compiled file without plans for a matrix unit
+/// is a CPU's: f32 operands are taken as they are, whatever algorithm was asked for.
 fn passes(e: &Emitter) -> Result<Passes> {
     let attributes = e.attributes();
     let known = [Precision::Default, Precision::High, Precision::Highest];
