@@ -106,7 +106,7 @@ fn tolerance_lines(kept: &KeptTolerance) -> Vec<String> {
         let failed = format!("{} -> {} of {} honest runs fail", before.failed, after.failed, after.runs);
         let errors = format!("largest error {} -> {} of what is allowed", share(before), share(after));
         let why = match verdict {
-            Survival::Flaky => format!(" ({why})"),
+            Survival::Flaky => format!(" ({})", why.trim_start_matches("flaky: ")),
             _ => String::new(),
         };
         lines.push(format!("  {name}: {}{why}; {failed}; {errors}", verdict.name()));

@@ -101,17 +101,25 @@ fn soft_cap_keeps_its_tolerance_on_v6e_and_not_on_tpu7x() {
     }
 }
 
-/// maxtext #5268: of 262,144 scores some 0.03 % missed 2e-2 on TPU7x, none on v6e. Of 2,048 scores that is a share of runs.
+/// maxtext #5268: of 262,144 scores some 0.03 % missed 2e-2 on TPU7x by up to 0.057, none on v6e. Of 2,048 scores about every other
+/// run has one, and fewer where more is allowed.
 #[test]
-fn index_scores_are_flaky_on_tpu7x() {
+fn index_scores_fail_now_and_then_on_tpu7x() {
     let [source, v6e, tpu7x] = ["before", "v6e", "tpu7x"].map(|name| data(&format!("ports/index_scores.{name}.hlo")));
-    let more = ["--atol", "2e-2", "--rtol", "2e-2", "--runs", "12"];
     for sides in [&[&v6e[..], &tpu7x][..], &[&source, "--from", "v6e", "--to", "tpu7x"]] {
-        let said = json(1, &[sides, &more].concat());
-        assert_eq!(count(&said, "unit"), 1, "{said}");
-        let result = &said["tolerance"]["results"][0];
-        assert_eq!((&result["verdict"], &result["before"]["failed"]), (&"flaky".into(), &0.into()), "{said}");
+        for (atol, verdict) in [("2e-2", "unsatisfiable"), ("3e-2", "flaky"), ("6e-2", "survives")] {
+            let tolerance = ["--atol", atol, "--rtol", "2e-2", "--runs", "12"];
+            let said = json(i32::from(verdict != "survives"), &[sides, &tolerance].concat());
+            assert_eq!(count(&said, "unit"), 1, "{said}");
+            let result = &said["tolerance"]["results"][0];
+            assert_eq!((&result["verdict"], &result["before"]["failed"]), (&verdict.into(), &0.into()), "{said}");
+        }
     }
+    let said = port(1, &[&v6e, &tpu7x, "--atol", "3e-2", "--rtol", "2e-2", "--runs", "12"]).out;
+    assert!(
+        said.contains("  out0: flaky (0.21 % to 38.48 % of honest runs fail); 0 -> 1 of 12 honest runs fail; "),
+        "{said}"
+    );
 }
 
 /// A compiled file says its chip by its manifest, else by its path; a flag goes first.
