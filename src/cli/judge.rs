@@ -26,7 +26,7 @@ use super::{Exit, Failure};
 pub struct JudgeArguments {
     /// Results: .safetensors, .npz or .npy; some of the program's results are enough
     results: PathBuf,
-    /// The program: HLO text before compilation, or a built-in one such as matmul[rows=8]
+    /// The program: HLO text before compilation, or a built-in one such as matmul[lhs=16xn,rhs=nx8]
     #[arg(long, value_name = "PROGRAM")]
     program: String,
     /// The compiled program, if it is at hand: run as it stands
@@ -110,6 +110,8 @@ pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Fail
     let judged =
         judge(&program, &tensors, &recording, &settings).map_err(|error| match (&error, &arguments.compiled) {
             (JudgeError::Compiled { .. }, Some(path)) => fail(&format!("{}: {error}", path.display())),
+            // It names the file already.
+            (JudgeError::Recording(error), _) => fail(error),
             _ => of(&error),
         })?;
     if arguments.json {

@@ -78,7 +78,7 @@ const REPORTS: &str = "reports";
         result outside of what is permitted, a row that is not proven\n  \
         2  could not judge: a bad file, an unknown name, an unsupported operation, nothing decided, the time of --seconds over, \
         another process in the same folder\n\
-        `COMMAND --help` says what each command finds. The code is the verdict whoever reads the output.\n\n\
+        `COMMAND --help` says what each command finds. The code is the verdict, however much of the output is printed.\n\n\
         Environment:\n  \
         ULPGATE_MEMORY=8G     memory that arrays may take at once [default: what the system leaves]\n  \
         RAYON_NUM_THREADS=4   threads that share work"

@@ -106,6 +106,9 @@ pub struct JudgedResult {
     pub recorded_as: String,
     /// Its type and dims.
     pub shape: String,
+    /// Its dims alone.
+    #[serde(skip)]
+    pub dims: Vec<usize>,
     /// The answer.
     pub verdict: Verdict,
     /// Reasons, a sentence each.
@@ -222,6 +225,7 @@ impl Ground<'_> {
             name: self.program.output_names[output].clone(),
             recorded_as: String::new(),
             shape: self.program.entry().instructions[self.program.outputs()[output]].shape.to_string(),
+            dims: tensor.dims().to_vec(),
             verdict: Verdict::Unknown,
             because: Vec::new(),
             modes: same.iter().flat_map(|member| member.modes.iter().cloned()).collect(),

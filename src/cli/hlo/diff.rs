@@ -82,9 +82,10 @@ pub struct HloDiffArguments {
 }
 
 impl HloDiffArguments {
-    fn compared(&self) -> Compared<'_> {
-        let HloDiffArguments { before, after, inputs, accept, .. } = self;
-        Compared { before, after, inputs: inputs.as_deref(), accept: accept.as_deref() }
+    /// The comparison, for the next command. `is_equal` says that the results of the inputs are.
+    fn compared(&self, is_equal: bool) -> Compared<'_> {
+        let HloDiffArguments { before, after, inputs, accept, mode, .. } = self;
+        Compared { before, after, inputs: inputs.as_deref(), accept: accept.as_deref(), mode: mode.as_ref(), is_equal }
     }
 }
 
@@ -120,11 +121,12 @@ pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Fa
             })
         }
     };
-    arguments.formats.write(&[], || found.groups(&arguments.compared().next()), out)?;
+    let compared = arguments.compared(found.is_equal());
+    arguments.formats.write(&[], || found.groups(&compared.next()), out)?;
     let exit = exit?;
     let Some(accepted) = accepted else {
         if exit == Exit::Found && !arguments.json {
-            arguments.compared().tell(out)?;
+            compared.tell(out)?;
         }
         return Ok(exit);
     };
@@ -142,7 +144,7 @@ pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Fa
     }
     let exit = if left.is_empty() { exit } else { Exit::Found };
     if exit == Exit::Found {
-        arguments.compared().tell(out)?;
+        compared.tell(out)?;
     }
     Ok(exit)
 }
@@ -185,6 +187,9 @@ fn run_accepting(
     }
     let Some(accepted) = accepted else {
         let told = run_pair(arguments, manifests, out)?;
+        if arguments.inputs.is_some() {
+            problems.ran(told.equal_results.is_some());
+        }
         problems.add(name, told.found.into_iter().map(|told| told.problem));
         if let Some(Equal { results, but_for_nans, why }) = told.equal_results.filter(|_| !arguments.json) {
             let why = why.map(|why| format!(": {why}")).unwrap_or_default();
