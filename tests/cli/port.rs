@@ -171,6 +171,20 @@ fn a_source_is_foretold_for_each_pair_of_chips() {
     assert!(changes(&of(1, "cpu", "v5e")).contains(&"unit y".to_string()));
 }
 
+/// Verdicts are words that `explain` knows.
+#[test]
+fn verdicts_of_a_move_are_explained() {
+    let folder = Folder::new(&[]);
+    for (word, says) in [
+        ("survives", "every honest run on the second chip"),
+        ("flaky", "some honest runs"),
+        ("unsatisfiable", "as a rule"),
+    ] {
+        let out = folder.exits(0, &["explain", word]).out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(out.contains(says), "{word}: {out}");
+    }
+}
+
 #[test]
 fn a_move_that_cannot_be_judged_says_why() {
     let [source, v6e, tpu7x] = ["before", "v6e", "tpu7x"].map(|name| data(&format!("diloco/{name}.hlo")));
