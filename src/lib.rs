@@ -134,6 +134,7 @@ pub mod gate;
 pub mod judge;
 #[cfg(feature = "html")]
 pub mod page;
+pub mod port;
 pub mod probe;
 pub mod record;
 pub mod report;

@@ -15,6 +15,7 @@ mod journal;
 mod judge;
 mod memory;
 mod merged;
+mod port;
 mod readme;
 mod records;
 mod refused;
