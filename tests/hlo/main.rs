@@ -14,6 +14,7 @@ mod late_operands;
 mod libraries;
 mod linear;
 mod lower;
+mod narrow_types;
 mod not_understood;
 mod opcodes;
 mod pairs;
