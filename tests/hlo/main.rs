@@ -1,9 +1,11 @@
 //! HLO files: read, printed, lowered, run, shown, compared, and in suites.
 
 mod algebra;
+mod batch_norm;
 mod collectives;
 mod compiled;
 mod complex;
+mod complex_arrays;
 mod decompositions;
 mod devices;
 mod diff;
@@ -19,10 +21,12 @@ mod not_understood;
 mod opcodes;
 mod pairs;
 mod precisions;
+mod predicates;
 mod proven;
 mod published_results;
 mod scaled_dots;
 mod scans;
+mod sends;
 mod sha256;
 mod show;
 mod show_runs;

@@ -5,7 +5,6 @@
 
 mod attribute_table;
 mod config;
-mod fields;
 
 use std::collections::HashMap;
 
@@ -15,8 +14,8 @@ use super::ast::{Attribute, Computation, Instruction, Module, Value};
 
 use crate::opcode::{Asynchronous, Collective, Elementwise, Opcode, Single};
 
+use super::fields::fields;
 use attribute_table as known;
-use fields::fields;
 
 /// The treatment of an attribute, for tests and listings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
