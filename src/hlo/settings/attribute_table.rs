@@ -242,6 +242,8 @@ pub const SMALL_CALL: &str = "xla_cpu_small_call";
 
 /// Keys of `frontend_attributes` that reading follows or that decide no bit.
 pub const FRONTEND: &[Harmless] = &[
+    ("_xla_send_recv_pipeline", "says which loop of a pipeline an exchange is of"),
+    ("_xla_send_recv_source_target_pairs", "is followed"),
     ("arg_layout_modes", "says who chooses layouts"),
     ("arg_memory_spaces", "says where arguments lie"),
     ("inlineable", "says how calls are compiled; a call and its computation are the same operations"),

@@ -5,7 +5,6 @@
 
 mod attribute_table;
 mod config;
-mod fields;
 
 use std::collections::HashMap;
 
@@ -15,9 +14,9 @@ use super::ast::{Attribute, Computation, Instruction, Module, Value};
 
 use crate::opcode::{Asynchronous, Collective, Elementwise, Opcode, Single};
 
+use super::fields::fields;
 use attribute_table as known;
 pub(super) use attribute_table::SMALL_CALL;
-use fields::fields;
 
 /// The treatment of an attribute, for tests and listings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
