@@ -9,7 +9,7 @@ use crate::criterion::{HonestProgram, Reference};
 use crate::hlo::Import;
 use crate::input::{Argument, InputSpec};
 use crate::judge::{Recording, bind};
-use crate::machine::{CHIPS, Chip, Mode, find_chip};
+use crate::machine::{CHIPS, Chip, Mode, chip_of_dumps, find_chip};
 use crate::name::hint;
 use crate::port::{
     Aspect, HonestInputs, PortReport, Side, SideText, Survival, kept_tolerance, moved_results, operation_changes,
@@ -145,15 +145,14 @@ impl File {
         }
         let manifest = DumpManifest::of(&self.path)?;
         let topology = manifest.as_ref().and_then(DumpManifest::topology).and_then(|name| name.split(':').next());
-        let topology = topology.map(|name| if name == "cpu" { "xla-cpu" } else { name });
+        let topology = topology.map(|name| chip_of_dumps(name).unwrap_or(name));
         if let Some(chip) = topology.and_then(find_chip) {
             return Ok(Some(chip));
         }
         let parts: Vec<String> = self.path.iter().rev().map(|part| part.to_string_lossy().into_owned()).collect();
         let words = parts.iter().flat_map(|part| part.split(['.', '_', '-']));
-        let named = words.filter(|word| *word != "cpu").find_map(find_chip);
-        let is_below_cpu = parts.iter().any(|part| part == "cpu");
-        Ok(named.or_else(|| find_chip("xla-cpu").filter(|_| is_below_cpu)))
+        let named = words.filter(|word| chip_of_dumps(word).is_none()).find_map(find_chip);
+        Ok(named.or_else(|| parts.iter().find_map(|part| chip_of_dumps(part)).and_then(find_chip)))
     }
 }
 
