@@ -13,6 +13,7 @@ mod html;
 mod init;
 mod journal;
 mod judge;
+mod judge_forms;
 mod memory;
 mod merged;
 mod readme;
