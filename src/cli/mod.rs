@@ -15,6 +15,7 @@ mod hlo;
 mod init;
 mod job_array;
 mod judge;
+mod layers;
 mod list;
 mod merge;
 mod output;
@@ -110,6 +111,8 @@ enum Command {
     Explore(explore::ExploreArguments),
     /// Judge results from elsewhere: same bits as a mode, conforming, or outside, and what is wrong
     Judge(judge::JudgeArguments),
+    /// Name the first layer of a model whose drift its roundings do not explain, from two recordings of its values
+    Layers(layers::LayersArguments),
     /// Name the rule that made the scales of a quantised tensor (MX formats, NVFP4, int8, int4)
     Scales(scales::ScalesArguments),
     /// Write test vectors of scaled block dots for hardware, with their exact results
@@ -142,6 +145,7 @@ impl Command {
             Command::Scales(arguments) => arguments.json,
             Command::Explore(arguments) => arguments.json,
             Command::Judge(arguments) => arguments.json,
+            Command::Layers(arguments) => arguments.json,
             Command::Probe(arguments) => arguments.json,
             Command::Tolerance(arguments) => arguments.json,
             Command::Vectors(_)
@@ -159,6 +163,7 @@ impl Command {
             Command::Gate(arguments) => arguments.limit.seconds,
             Command::Hlo(command) => command.seconds(),
             Command::Judge(arguments) => arguments.limit.seconds,
+            Command::Layers(arguments) => arguments.limit.seconds,
             Command::Report(_)
             | Command::Merge(_)
             | Command::List(_)
@@ -191,6 +196,7 @@ impl Command {
             | Command::Same(_)
             | Command::Explore(_)
             | Command::Judge(_)
+            | Command::Layers(_)
             | Command::Probe(_)
             | Command::Tolerance(_)
             | Command::Vectors(_)
@@ -254,6 +260,7 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Hlo(command) => hlo::run(&command, &mut out),
         Command::Same(arguments) => same::run(&arguments, &mut out),
         Command::Judge(arguments) => judge::run(&arguments, &mut out),
+        Command::Layers(arguments) => layers::run(&arguments, &mut out),
         Command::Scales(arguments) => scales::run(&arguments, &mut out),
         Command::Vectors(arguments) => vectors::run(&arguments, &mut out),
         Command::Probe(arguments) => probe::run(&arguments, &mut out),

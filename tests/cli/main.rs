@@ -14,6 +14,7 @@ mod init;
 mod journal;
 mod judge;
 mod judge_forms;
+mod layers;
 mod memory;
 mod merged;
 mod readme;
