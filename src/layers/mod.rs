@@ -7,8 +7,8 @@
 //!
 //! The precision of a recording without a named mode is the most accurate one in which at least half of its layers are honest.
 
-mod answer_text;
 mod checkpoint;
+mod drift_table;
 mod explained;
 mod part;
 mod weigh;
@@ -467,7 +467,7 @@ fn join(
     }
     let mut own = own.into_iter();
     let (a, b) = (own.next().flatten(), own.next().flatten());
-    let explained = a.as_ref().zip(b.as_ref()).map(|(a, b)| a.explained.hypot(b.explained));
+    let explained = a.as_ref().zip(b.as_ref()).map(|(a, b)| (a.explained.powi(2) + b.explained.powi(2)).sqrt());
     Layer {
         name: name.unwrap_or_default(),
         instruction: instructions[id].name.clone(),
