@@ -1,6 +1,8 @@
 //! The forms of files and further arguments that `ulpgate judge` takes.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
+use std::process::Command;
 
 use ulpgate::file::safetensors;
 use ulpgate::tensor::{Data, Tensor};
@@ -158,4 +160,31 @@ fn judge_names_the_modes_of_answers() {
     assert_eq!(own, judged);
     assert!(folder.exits(2, &["judge", answers]).err.contains("--program"));
     assert!(folder.exits(2, &["judge", answers, "--probe", "--tokens", "x"]).err.contains("cannot be used with"));
+}
+
+/// A file of 6 GiB, of which one small array is a result, in an address space of 2 GB: the others are not read.
+#[cfg(target_os = "linux")]
+#[test]
+fn judge_reads_one_array_of_a_file_that_memory_has_no_room_for() {
+    const LATER: u64 = 6 << 30;
+    let folder = folder();
+    let values: Vec<u8> = product().iter().flat_map(|value| value.to_le_bytes()).collect();
+    let end = 32 + LATER;
+    let header = format!(
+        r#"{{"out0":{{"dtype":"F32","shape":[4,2],"data_offsets":[0,32]}},"later":{{"dtype":"F32","shape":[{}],"data_offsets":[32,{end}]}}}}"#,
+        LATER / 4
+    );
+    let mut file = File::create(folder.path("large.safetensors")).unwrap();
+    file.write_all(&(header.len() as u64).to_le_bytes()).unwrap();
+    file.write_all(header.as_bytes()).unwrap();
+    file.write_all(&values).unwrap();
+    file.set_len(8 + header.len() as u64 + end).unwrap();
+    let command =
+        "ulimit -v 2000000; exec \"$0\" judge large.safetensors --program m.hlo --inputs inputs.safetensors --chip v5e";
+    let output = Command::new("sh")
+        .args(["-c", command, env!("CARGO_BIN_EXE_ulpgate")])
+        .current_dir(folder.path(""))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
