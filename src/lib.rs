@@ -132,6 +132,7 @@ pub mod evaluation;
 pub mod flow;
 pub mod gate;
 pub mod judge;
+pub mod layers;
 #[cfg(feature = "html")]
 pub mod page;
 pub mod port;

@@ -15,6 +15,7 @@ mod hlo;
 mod init;
 mod job_array;
 mod judge;
+mod layers;
 mod list;
 mod merge;
 mod output;
@@ -114,6 +115,8 @@ enum Command {
     Port(port::PortArguments),
     /// Judge results from elsewhere: same bits as a mode, conforming, or outside, and what is wrong
     Judge(judge::JudgeArguments),
+    /// Name the first layer of a model whose drift its roundings do not explain, from two recordings of its values
+    Layers(layers::LayersArguments),
     /// Name the rule that made the scales of a quantised tensor (MX formats, NVFP4, int8, int4)
     Scales(scales::ScalesArguments),
     /// Write test vectors of scaled block dots for hardware, with their exact results
@@ -147,6 +150,7 @@ impl Command {
             Command::Explore(arguments) => arguments.json,
             Command::Judge(arguments) => arguments.json,
             Command::Port(arguments) => arguments.json,
+            Command::Layers(arguments) => arguments.json,
             Command::Probe(arguments) => arguments.json,
             Command::Tolerance(arguments) => arguments.json,
             Command::Vectors(_)
@@ -165,6 +169,7 @@ impl Command {
             Command::Hlo(command) => command.seconds(),
             Command::Judge(arguments) => arguments.limit.seconds,
             Command::Port(arguments) => arguments.limit.seconds,
+            Command::Layers(arguments) => arguments.limit.seconds,
             Command::Report(_)
             | Command::Merge(_)
             | Command::List(_)
@@ -198,6 +203,7 @@ impl Command {
             | Command::Explore(_)
             | Command::Judge(_)
             | Command::Port(_)
+            | Command::Layers(_)
             | Command::Probe(_)
             | Command::Tolerance(_)
             | Command::Vectors(_)
@@ -262,6 +268,7 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Same(arguments) => same::run(&arguments, &mut out),
         Command::Judge(arguments) => judge::run(&arguments, &mut out),
         Command::Port(arguments) => port::run(&arguments, &mut out),
+        Command::Layers(arguments) => layers::run(&arguments, &mut out),
         Command::Scales(arguments) => scales::run(&arguments, &mut out),
         Command::Vectors(arguments) => vectors::run(&arguments, &mut out),
         Command::Probe(arguments) => probe::run(&arguments, &mut out),

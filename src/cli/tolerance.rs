@@ -112,7 +112,7 @@ impl ToleranceArguments {
         let runs = match &self.inputs {
             Some(path) => {
                 let recording = Recording::open(path).map_err(|error| Failure::Message(error.to_string()))?;
-                let bound = bind(&named.program, &named.argument_names, &recording);
+                let bound = bind(&named.program, &named.argument_names, std::slice::from_ref(&recording));
                 HonestRuns::On(bound.map_err(|error| Failure::Message(error.to_string()))?)
             }
             None => HonestRuns::Drawn { distribution: self.input.clone(), n, runs: self.runs },

@@ -13,6 +13,8 @@ mod html;
 mod init;
 mod journal;
 mod judge;
+mod judge_forms;
+mod layers;
 mod memory;
 mod merged;
 mod port;
