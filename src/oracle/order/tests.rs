@@ -110,7 +110,7 @@ fn a_column_of_several_blocks_is_rounded_as_one() {
     assert_eq!(flushed.values(), classes.after_all(Step::Flushed, &mixed.clone()).values());
 }
 
-/// Where some values rise with their keys and others do not, each keeps what is known of it.
+/// Values that rise with their keys keep that beside values that do not.
 #[test]
 fn values_of_two_directions_keep_their_own() {
     let mut classes = Classes::default();
