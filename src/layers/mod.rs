@@ -1,9 +1,9 @@
 //! Two recordings of one model's intermediate values, layer by layer: which layer drifts by more than its roundings explain.
 //!
 //! A *layer* is a recorded value of a program, and a *part* is the program between it and the recorded values before it. Each
-//! recording's layer is computed from the inputs that this recording has ([`part`]), so that a fault is blamed where it is made
+//! recording's layer is computed from the inputs that this recording has (`part`), so that a fault is blamed where it is made
 //! and not where it is passed on. The part is run in f64 and on the machine; the errors of its operations, each alone, say how
-//! far an honest result may be from the one in f64 ([`explained`]). A layer that is farther is outside ([`weigh`]).
+//! far an honest result may be from the one in f64 (`explained`). A layer that is farther is outside (`weigh`).
 //!
 //! The precision of a recording without a named mode is the most accurate one in which at least half of its layers are honest.
 

@@ -35,6 +35,7 @@ impl Observed<'_> {
 
     /// Weighs the value against the modes whose precision is at least the one at this place of [`crate::machine::PRECISIONS`];
     /// `None` if there is no such mode.
+    #[expect(clippy::too_many_lines, reason = "the figures of one value are weighed together")]
     pub fn weigh(&self, explained: &Explained, rank: usize) -> Option<Side> {
         let (width, exact) = (self.width(), &explained.exact);
         let modes: Vec<_> = explained.modes.iter().filter(|mode| mode.rank >= rank).collect();
