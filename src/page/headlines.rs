@@ -150,8 +150,8 @@ fn mode(subject: &str) -> String {
     let excess = match mode.excess.name {
         "off" => "every rounding kept",
         "as-compiled" => "as compiled",
-        "cpu" => "roundings left out as by XLA:CPU",
-        "gpu" => "roundings left out as by XLA:GPU",
+        "cpu" => "roundings left out as by the CPU's compiler",
+        "gpu" => "roundings left out as by the GPU's compiler",
         "tpu" => "roundings left out as by the TPU model",
         other => other,
     };
@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn modes_are_told_in_words() {
-        assert_eq!(mode("v5e/default/cpu"), "v5e, one bf16 pass, roundings left out as by XLA:CPU");
-        assert_eq!(mode("xla-cpu/default/as-compiled"), "xla-cpu, as compiled");
+        assert_eq!(mode("v5e/default/cpu"), "v5e, one bf16 pass, roundings left out as by the CPU's compiler");
+        assert_eq!(mode("cpu/default/as-compiled"), "cpu, as compiled");
         assert_eq!(mode("v6e/high/off+acc=chain"), "v6e, three bf16 passes, every rounding kept, acc=chain");
         assert_eq!(mode("recorded"), "recorded");
         assert_eq!([0.0, 0.3829, 0.0107, 0.0012].map(percent), ["0 %", "38 %", "1.1 %", "0.12 %"]);
