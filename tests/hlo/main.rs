@@ -31,6 +31,7 @@ mod sha256;
 mod show;
 mod show_runs;
 mod simplifier;
+mod sparse_operands;
 mod suites;
 mod text;
 mod ties;

@@ -66,21 +66,18 @@ fn a_recv_meets_data_that_is_made_later() {
 #[test]
 fn exchanges_of_one_channel_meet_by_their_pairs_and_in_order() {
     let [send, recv] = exchange("");
-    let turned =
-        |line: &str| line.replace("{{0,1},{1,2}}", "{{2,0}}").replacen("  s", "  s3", 1).replacen("  r", "  r3", 1);
-    let other = turned(&send).replace("send(sum", "send(id") + &turned(&recv);
-    let text = text("replica-id", "", &(other + &send + &recv));
-    let text = text.replace(
-        "  ROOT got",
-        "  d3 = (u32[], token[]) recv-done(r3)\n  other = u32[] get-tuple-element(d3), index=0\n  one",
-    );
-    let text = text.replace("index=0\n}\n", "index=0\n  ROOT both = (u32[], u32[]) tuple(one, other)\n}\n");
-    assert_eq!(integers(&import(&text)), [[0], [10], [11], [2], [0], [0]]);
-    // The second of two with the same pairs meets the second.
-    let second = send.replacen("  s", "  s3", 1).replace("send(sum", "send(id") + &recv.replacen("  r", "  r3", 1);
-    let text = text.replace(&text[text.find("  s3").unwrap()..text.find("  s = ").unwrap()], "");
-    let text = text.replace(&recv, &(recv.clone() + &second));
-    assert_eq!(integers(&import(&text)), [[0], [10], [11], [0], [0], [1]]);
+    // One more exchange, of the device's own number, whose result is the second.
+    let of_both = |lines: &str| {
+        let text = text("replica-id", "", lines).replace("ROOT got", "one");
+        let end = "  d3 = (u32[], token[]) recv-done(r3)\n  two = u32[] get-tuple-element(d3), index=0\n  \
+                   ROOT both = (u32[], u32[]) tuple(one, two)\n}\n";
+        integers(&import(&(text.trim_end().trim_end_matches('}').to_string() + end)))
+    };
+    let more_sent = send.replacen("  s", "  s3", 1).replace("send(sum", "send(id");
+    let more_received = recv.replacen("  r", "  r3", 1);
+    let [sent, received] = [&more_sent, &more_received].map(|line| line.replace("{{0,1},{1,2}}", "{{2,0}}"));
+    assert_eq!(of_both(&(sent + &send + &recv + &received)), [[0], [10], [11], [2], [0], [0]]);
+    assert_eq!(of_both(&(send + &more_sent + &recv + &more_received)), [[0], [10], [11], [0], [0], [1]]);
 }
 
 #[test]

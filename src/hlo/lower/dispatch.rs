@@ -4,7 +4,7 @@ use crate::ast::Literal;
 use crate::builder::{Emitter, Handlers, Value};
 use crate::error::LowerError;
 use crate::ir::{Op, ValueId};
-use crate::opcode::{Identity, Opcode, Reinterpretation, Single};
+use crate::opcode::{Identity, Opcode, Product, Reinterpretation, Single};
 use crate::ops::collective::{self, device_number, manual};
 use crate::ops::{
     asynchronous, batch_norm, bitcast, complex, constant, control, custom_call, data_movement, each_device,
@@ -105,6 +105,10 @@ fn on_one(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
         Opcode::Identity(Identity::AddDependency) if !operands.is_empty() => Ok(operands.swap_remove(0)),
         Opcode::Identity(Identity::Copy | Identity::Domain) => identity::lower(e, Op::Copy, operands),
         Opcode::Identity(Identity::OptBarrier) => identity::lower(e, Op::OptimizationBarrier, operands),
+        Opcode::Product(Product::Convolution) => {
+            let operands = product::sparse::with_all_elements(e, operands)?;
+            of_numbers(e, operands)
+        }
         Opcode::Single(Single::CustomCall) => custom_call::lower(e, &operands),
         Opcode::Single(Single::Fft) => fft::lower(e, &operands),
         Opcode::Single(Single::RngBitGenerator) => rng_bit_generator::lower(e, &operands),
@@ -126,7 +130,7 @@ fn on_one(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
         | Opcode::Indexed(_)
         | Opcode::Movement(_)
         | Opcode::Outside(_)
-        | Opcode::Product(_)
+        | Opcode::Product(Product::Dot | Product::RaggedDot | Product::ScaledDot)
         | Opcode::Ranking(_)
         | Opcode::Reduction(_)
         | Opcode::Reinterpretation(Reinterpretation::BitcastConvert)

@@ -2,6 +2,7 @@
 
 mod convolution;
 pub mod scaled;
+pub mod sparse;
 
 use std::sync::Arc;
 
