@@ -206,8 +206,10 @@ fn a_single_row_or_element_is_seen() {
 #[test]
 fn integers_are_judged_by_the_scores_before_them() {
     let text = "HloModule head\nbetter { a = f32[] parameter(0) i = s32[] parameter(1) b = f32[] parameter(2) \
-        j = s32[] parameter(3) g = pred[] compare(a, b), direction=GE v = f32[] select(g, a, b) \
-        k = s32[] select(g, i, j) ROOT r = (f32[], s32[]) tuple(v, k) }\n\
+        j = s32[] parameter(3) more = pred[] compare(a, b), direction=GT nan = pred[] compare(a, a), direction=NE \
+        g = pred[] or(more, nan) tie = pred[] compare(a, b), direction=EQ lower = pred[] compare(i, j), direction=LT \
+        earlier = pred[] and(tie, lower) first = pred[] or(earlier, g) v = f32[] select(g, a, b) \
+        k = s32[] select(first, i, j) ROOT r = (f32[], s32[]) tuple(v, k) }\n\
         ENTRY main { x = f32[4,8] parameter(0) two = f32[] constant(2) twos = f32[4,8] broadcast(two), dimensions={} \
         scores = f32[4,8] multiply(x, twos) at = s32[4,8] iota(), iota_dimension=1 \
         least = f32[] constant(-inf) zero = s32[] constant(0) \
