@@ -178,6 +178,8 @@ struct Weighed {
     observed: Tensor,
     /// The results in f64; none of integers.
     exact: Vec<f64>,
+    /// The recorded arrays that the inputs are.
+    judged_from: Vec<String>,
 }
 
 /// Judges the layers of two recordings of `program`, whose arguments are `arguments`.
@@ -275,7 +277,13 @@ fn weigh(
     };
     let inputs: Vec<Tensor> = part.arguments.iter().map(input).collect();
     let observed = found.values[&id].1.clone();
-    let mut weighed = Weighed { by_rank: Vec::new(), part, inputs, observed, exact: Vec::new() };
+    let name_of = |from: &PartArgument| match from {
+        PartArgument::Recorded(id) => Some(found.values[id].0.clone()),
+        PartArgument::Argument(_) => None,
+    };
+    let judged_from: Vec<String> = part.arguments.iter().filter_map(name_of).collect();
+    let exact = Vec::new();
+    let mut weighed = Weighed { by_rank: Vec::new(), part, inputs, observed, exact, judged_from: judged_from.clone() };
     let shape = &program.entry().instructions[id].shape;
     let format = shape.dtype().and_then(DType::format);
     let Some(format) = format.filter(|_| weighed.part.program.double.is_none()) else { return Ok(weighed) };
@@ -283,15 +291,6 @@ fn weigh(
     let values = weighed.observed.data().to_f64s();
     let rounds = weighed.part.operations.iter().any(|id| may_round(&program.entry().instructions[*id].op));
     let seen = Observed { values: &values, dims: shape.dims(), format, rounds };
-    let judged_from: Vec<String> = weighed
-        .part
-        .arguments
-        .iter()
-        .filter_map(|from| match from {
-            PartArgument::Recorded(id) => Some(found.values[id].0.clone()),
-            PartArgument::Argument(_) => None,
-        })
-        .collect();
     let of_rank = |rank| seen.weigh(&explained, rank).map(|side| Side { judged_from: judged_from.clone(), ..side });
     weighed.by_rank = (0..PRECISIONS.len()).map(of_rank).collect();
     weighed.exact = explained.exact;
@@ -385,7 +384,7 @@ fn by_judge(layer: &Weighed, name: &str, named: Option<Mode>, side: Option<Side>
         verdict: result.verdict,
         because: Vec::new(),
         mode: None,
-        judged_from: Vec::new(),
+        judged_from: layer.judged_from.clone(),
         error,
         explained: 0.0,
         ratio: result.ratio,

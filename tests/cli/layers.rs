@@ -239,8 +239,10 @@ fn integers_are_judged_by_the_scores_before_them() {
     let mapping = vec![("token".to_string(), "out0".to_string())];
     let settings = Settings { mapping, ..Settings::default() };
     let found = layers(&program, &arguments, [&a, &b], &settings).unwrap();
-    assert_eq!(found.first_outside, [None, Some("token".to_string())], "{found:?}");
-    assert_eq!(found.layers[1].a.as_ref().unwrap().verdict, Verdict::Bits, "{found:?}");
+    let [a, b] = [&found.layers[1].a, &found.layers[1].b].map(|side| side.clone().unwrap());
+    assert_eq!(a.verdict, Verdict::Bits, "{found:?}");
+    assert!(matches!(b.verdict, Verdict::Outside | Verdict::Unknown), "{found:?}");
+    assert_eq!(b.judged_from, ["scores"], "{found:?}");
 }
 
 /// A gather rounds nothing: a value that differs in its last bit is no honest one.
