@@ -6,6 +6,7 @@ use crate::num::{Direction, round_f64};
 
 use super::argument_readings::arguments;
 use super::evidence::{EXPLAINS, Evidence, LEAST_FACTOR, Pattern, dot};
+use super::masks::masks;
 use super::moved_lines::{other_rows, row_factors};
 use super::stretches::stretch;
 
@@ -75,6 +76,9 @@ pub(super) fn explain(evidence: &mut Evidence, hidden: bool) -> Vec<Pattern> {
                 }
             }
         }
+    }
+    if !is_done(&found) && !hidden {
+        found.extend(masks(evidence));
     }
     if !is_done(&found) && !hidden {
         found.extend(arguments(evidence));

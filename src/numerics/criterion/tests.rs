@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::*;
 use crate::machine::mxu::{Accumulation, Passes, matmul};
 use crate::machine::{DotSite, Mode};
-use crate::mode::of_this_build;
+use crate::mode::and_compiled;
 use crate::num::{BF16, Direction, F32, round_f64};
 use crate::tensor::DType;
 
@@ -93,14 +93,13 @@ fn product(lhs: &[f64], rhs: &[f64], [m, k, n]: [usize; 3], weight: impl Fn(usiz
     (0..m * n).map(|output| dot(output / n, output % n)).collect()
 }
 
-const MODES: [(&str, DType); 9] = [
+const MODES: [(&str, DType); 8] = [
     ("v5e/default/off", DType::F32),
     ("v6e/default/off", DType::F32),
     ("v5e/high/off", DType::F32),
     ("v5e/highest/off", DType::F32),
     ("v5e/default/off", DType::BF16),
     ("cpu/f32/off", DType::F32),
-    ("xla-cpu/f32/off", DType::F32),
     ("v5e/f32/off+acc=pairwise", DType::F32),
     ("v5e/f32/off", DType::F32),
 ];
@@ -108,8 +107,9 @@ const MODES: [(&str, DType); 9] = [
 /// Honest runs of each mode at a false-alarm rate that some would show at.
 fn false_alarms(runs: u64, print: bool) {
     let criterion = Criterion::new(0.01).unwrap();
-    let is_built = |mode: &str| !of_this_build(&[mode]).is_empty();
-    for (mode, dtype) in MODES.into_iter().filter(|(mode, _)| is_built(mode)) {
+    let compiled: Vec<String> = and_compiled(&[], "f32/off");
+    let compiled = compiled.iter().map(|mode| (mode.as_str(), DType::F32));
+    for (mode, dtype) in MODES.into_iter().chain(compiled) {
         for of in [Of::Normal, Of::Positive, Of::Spread] {
             let sizes = [4, 256, 16];
             let one = |seed: u64| {
