@@ -164,9 +164,22 @@ fn by_scores(ground: &Ground, ranked: &Ranked, element: usize, recorded: i64) ->
                 Some(true)
             }
         }
+        Some(Enclosed::Integers(integers)) if ranked.places == 1 => {
+            let greatest = ranked.is_of_predicates.then_some(1);
+            first_of_integers(&integers[row..row + ranked.width], token, greatest)
+        }
         _ => None,
     };
     (margin, may_be)
+}
+
+/// Whether the largest of these integers, the first of equal ones, may stand at `place`, unknown ones being whatever permits it;
+/// `None` where that one is unknown itself and has no `greatest` number.
+fn first_of_integers(line: &[Option<i64>], place: usize, greatest: Option<i64>) -> Option<bool> {
+    let own = line[place].or(greatest)?;
+    let is_ahead =
+        |(at, other): (usize, &Option<i64>)| other.is_some_and(|other| other > own || at < place && other == own);
+    Some(!line.iter().enumerate().any(is_ahead))
 }
 
 /// Tokens that are not the largest of the recorded scores of their row: their positions, and ulps that they are behind.
