@@ -110,6 +110,8 @@ pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Fail
     let judged =
         judge(&program, &tensors, &recording, &settings).map_err(|error| match (&error, &arguments.compiled) {
             (JudgeError::Compiled { .. }, Some(path)) => fail(&format!("{}: {error}", path.display())),
+            // It names its file itself.
+            (JudgeError::Recording(_), _) => fail(&error),
             _ => of(&error),
         })?;
     if arguments.json {
