@@ -5,7 +5,8 @@
 
 Needs Debian's package chromium (or another Chromium by CHROMIUM=PATH) and nothing beyond Python's standard library.
 Checked in light and dark, on screens 1280 and 400 pixels wide and on paper: no message on the console and no request,
-no text or drawing below the contrast that WCAG 2.2 asks of it (AA), no overflow of the page's width, every chart with as
+no text or drawing below the contrast that WCAG 2.2 asks of it (AA), no overflow of the page's width, at most 12 screens of
+1280 by 900 pixels before anything is opened, every chart with as
 many points as it promises, a name for whatever the keyboard reaches, the keyboard reaching all that can be used with a
 focus that is seen, headings without a leap, ids that are there once and links that lead somewhere, the search by case
 id. Exit status: 0 nothing wrong, 1 something is, 2 no Chromium or no page.
@@ -27,6 +28,7 @@ CHECKS = (pathlib.Path(__file__).parent / "check_html.js").read_text()
 SCREENS = [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)]
 # What can be focused; as many Tab presses must reach all of it.
 FEW = 60
+MOST_SCREENS = 12
 
 
 class Browser:
@@ -162,6 +164,9 @@ def complaints(browser, address, folder):
                 yield f"{scheme}, {width} pixels, unfolded: {line}"
             browser.evaluate("ulpgate.unfold(false)")
     browser.show("light", 1280)
+    screens = browser.evaluate("document.documentElement.scrollHeight") / 900
+    if screens > MOST_SCREENS:
+        yield f"1280 pixels: {screens:.1f} screens before anything is opened, of which {MOST_SCREENS} are permitted"
     for line in browser.evaluate("ulpgate.structure()"):
         yield line
     for line in browser.evaluate("ulpgate.search()"):

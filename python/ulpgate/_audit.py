@@ -61,15 +61,18 @@ def result_names(tokens: str | int | Iterable[str | int] | None) -> list[str] | 
 class Target:
     """What one compiler makes of a function."""
 
-    # cpu, or a TPU's generation; and the machine that runs its programs.
     name: str
+    """Name of the target: ``cpu``, or a generation of TPUs such as ``v5e``."""
     mode: str
-    # What JAX hands to the compiler, and what it makes of that with xla_allow_excess_precision, and without.
+    """The machine that runs its programs, as chip/precision/excess."""
     before: str = field(repr=False)
+    """HLO text that JAX hands to the compiler."""
     excess_on: str = field(repr=False)
+    """HLO text that the compiler makes of it with ``xla_allow_excess_precision``, as by default."""
     excess_off: str = field(repr=False)
-    # What XLA itself computed, by setting; of the CPU alone.
+    """HLO text that the compiler makes of it without that flag."""
     measured: dict[str, Results] = field(default_factory=dict, repr=False)
+    """Results that XLA itself computed, by setting (``excess_on``); of the CPU alone."""
 
 
 def lower(
@@ -128,21 +131,23 @@ def compile_targets(for_target: Callable[[str | None], Any], dynamic: Sequence[A
 class Audit:
     """What compilers make of a function: by target (``cpu``, ``v5e``), or by target and setting (``v5e/excess_on``)."""
 
-    # The function's name.
     name: str
-    # What the flag xla_allow_excess_precision changed, from off to on.
+    """The function's name."""
     changes: dict[str, list[Change]]
-    # Rows that say another token than the truth.
+    """Changes that the flag ``xla_allow_excess_precision`` makes, from off to on, by target."""
     tokens: dict[str, list[TokenRows]]
-    # How far every result is from the truth.
+    """Rows of each result that says a token, by target and setting; ``wrong`` has those with another token than the truth."""
     errors: dict[str, list[ResultError]]
-    # Results of each program, of the real numbers (`exact`), and of XLA:CPU itself (`cpu/excess_on/xla`).
+    """Error of each result against the truth, by target and setting."""
     arrays: dict[str, Results]
-    # The programs' texts, and the comparison of the flag's two settings with its results.
+    """Results of each program by target and setting, over the real numbers (``exact``), and as XLA:CPU itself computed them
+    (``cpu/excess_on/xla``)."""
     targets: dict[str, Target] = field(repr=False)
+    """Each target's programs as text."""
     diffs: dict[str, Diff] = field(repr=False)
-    # What could not be judged, a line each.
+    """Comparison of the flag's two settings, with its results, by target."""
     notes: list[str]
+    """A line for each thing that could not be judged, with the reason."""
 
     def lines(self, max_ulp: float | None = 0.5) -> list[str]:
         """The findings, one a line: changes, rows that say another token or of which the truth is open, results that say no
@@ -235,6 +240,20 @@ def audit(
 
     Raises ``Error`` if jax, or libtpu for topologies that are asked for, is missing, or jax does not compile the function.
     What compiles and cannot be judged is a line of ``notes``.
+
+    >>> import jax, jax.numpy as jnp
+    >>> from ulpgate import array
+    >>> def keep_max(x):
+    ...     p = jax.nn.softmax(x)
+    ...     return p, p.astype(jnp.float32) >= p.max(-1, keepdims=True).astype(jnp.float32)
+    >>> x = array(np.random.default_rng(0).standard_normal((8, 1024)), "bf16")
+    >>> found = audit(keep_max, x, topologies=[])
+    >>> sorted({change.kind for change in found.changes["cpu"]})
+    ['rounding-removed']
+    >>> print(found.tokens["cpu/excess_off"][1])
+    out1 (kept): 0 of 8 rows are not those of the truth
+    >>> print(found.tokens["cpu/excess_on"][1])
+    out1 (kept): 6 of 8 rows are not those of the truth: 0 (0, in truth 1), ...; 6 lose the most probable token
     """
     wanted = targets(topologies, cpu)
     compiled, arguments = lower(f, args, wanted, static_argnums)
@@ -256,6 +275,11 @@ def audit_stablehlo(
 
     Raises ``Error`` if jax, or libtpu for topologies that are asked for, is missing, the program is of several devices, or the
     arguments are of other types.
+
+    >>> import jax
+    >>> text = jax.jit(lambda x: x * 0.1).lower(np.float32([1, 2])).as_text()        # or any framework's
+    >>> audit_stablehlo(text, np.float32([1, 2]), topologies=[]).errors["cpu/excess_on"][0].worst.error
+    0.0
     """
     wanted = targets(topologies, cpu)
     reads = stablehlo()

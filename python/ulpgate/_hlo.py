@@ -52,16 +52,17 @@ def text_of(hlo: Text) -> str:
 class Change:
     """A change of precision: what reads a value, or adds it up, in more or fewer bits than before."""
 
-    # rounding-removed, rounding-added, narrowed, widened, reordered, precision-changed, operation-changed, plan-changed
-    # topk-changed or attribute-changed.
     kind: str
-    # The value's name in the first program.
+    """Kind of the change: ``rounding-removed``, ``rounding-added``, ``narrowed``, ``widened``, ``reordered``, ``precision-changed``,
+    ``operation-changed``, ``plan-changed``, ``topk-changed`` or ``attribute-changed``; ``ulpgate explain KIND`` explains it."""
     name: str
-    # What JAX calls it: jit(f)/div.
+    """The value's name in the first program."""
     op_name: str | None
-    # How it was, and how it is, in words.
+    """JAX's name of the operation, such as ``jit(f)/div``; None where the file has none."""
     before: str
+    """State in the first program, in words: ``bf16 for ge.0``."""
     after: str
+    """State in the second program, in words."""
 
     def __str__(self) -> str:
         origin = f" ({self.op_name})" if self.op_name else ""
@@ -73,15 +74,16 @@ class Diff:
     """What changed from one program to another."""
 
     changes: list[Change]
-    # Results that differ, where both were run: result, shape, elements, differing, rows, rows_differing, truth_unknown,
-    # verdict and maximum, as `ulpgate hlo diff --json` has them.
+    """Changes of precision, in the first program's order."""
     results: list[dict[str, Any]]
-    # Float values that only the first program computes, and only the second.
+    """Results that differ, where both programs were run: result, shape, elements, differing, rows, rows_differing, truth_unknown,
+    verdict and maximum, as ``ulpgate hlo diff --json`` has them."""
     unmatched: tuple[list[str], list[str]]
-    # What nothing here has a meaning for and is not the same in both: in the first program, in the second.
+    """Names of float values that only the first program computes, and of those that only the second does."""
     not_understood: tuple[list[str], list[str]]
-    # All of it as the command line prints it.
+    """Instructions without a meaning here that are not the same in both: of the first program, of the second."""
     lines: list[str] = field(repr=False)
+    """All of it as the command line prints it."""
 
     @property
     def is_same(self) -> bool:
@@ -115,10 +117,10 @@ class Results(Mapping[str, Array]):
         self, arrays: Mapping[str, Array], order_sensitive: Mapping[str, int], undecided: Mapping[str, Array]
     ) -> None:
         self._arrays = dict(arrays)
-        # Elements of a bf16 result, or of one that picks by floats, that another permitted order of a sum would change.
         self.order_sensitive = dict(order_sensitive)
-        # Flat positions of elements that stayed open over the real numbers; the array has NaN or 0 there.
+        """Number of elements of a bf16 result, or of one that picks by floats, that another permitted order of a sum would change."""
         self.undecided = dict(undecided)
+        """Flat positions of elements that stayed open over the real numbers; the array has NaN or 0 there."""
 
     def __getitem__(self, name: str | int) -> Array:
         return list(self._arrays.values())[name] if isinstance(name, int) else self._arrays[name]
@@ -227,8 +229,9 @@ class Flow:
 
     def __init__(self, hlo: str, mode: str | None, every: bool) -> None:
         self._arguments = (hlo, mode, every)
-        # The listing of the command line. Made here, so that a bad text is refused at once.
+        # Made here, so that a bad text is refused at once.
         self.text = self._form("text")
+        """The listing of the command line."""
 
     def _form(self, form: str) -> str:
         hlo, mode, every = self._arguments
@@ -273,9 +276,11 @@ class WrongRow:
     """A row that says another token than the truth."""
 
     row: int
-    # In truth, and of the result: the first token that is another one; of a kept set, how many are kept.
+    """The row's number, from 0."""
     exact: int
+    """The token in truth; of a kept set the number of tokens that are kept."""
     emitted: int
+    """The same of the result."""
 
 
 @dataclass(frozen=True)
@@ -283,14 +288,18 @@ class TokenRows:
     """What the truth says of one result."""
 
     result: str
-    # tokens (integers), kept (a set of predicates) or scores (floats, the largest of a row is its token).
+    """The result's name."""
     kind: str
+    """Kind of the result: ``tokens`` (integers), ``kept`` (a set of predicates) or ``scores`` (floats, the largest of a row is its
+    token)."""
     rows: int
+    """Number of rows."""
     wrong: list[WrongRow]
-    # Rows of which the truth is open.
+    """Rows with another token than the truth."""
     undecided: list[int]
-    # Of a kept set with its scores beside it: rows that keep none of the most probable tokens.
+    """Rows of which the truth is open."""
     lost: list[int] | None
+    """Of a kept set with its scores beside it: rows that keep none of the most probable tokens; else None."""
 
     def __str__(self) -> str:
         said = f"{self.result} ({self.kind}): {len(self.wrong)} of {self.rows} rows are not those of the truth"
@@ -304,21 +313,24 @@ class TokenRows:
 class WorstElement:
     """The element of a result that is farthest from the truth."""
 
-    # Its place.
     index: tuple[int, ...]
+    """Index of the element, an integer for each dim."""
     computed: float
+    """The element as computed."""
     exact: float
-    # In ulps of the result's type at the truth; of integers and predicates their difference.
+    """The element in truth."""
     error: float
+    """Error in ulps of the result's type at the truth; of integers and predicates the difference."""
 
 
 @dataclass(frozen=True)
 class Distance:
     """An element's distance from the truth."""
 
-    # Its flat position.
     element: int
+    """The element's flat position, row-major."""
     value: float
+    """The distance: a difference, or of a relative one its share of the true magnitude."""
 
 
 @dataclass(frozen=True)
@@ -326,20 +338,24 @@ class ResultError:
     """How far a result is from the truth."""
 
     result: str
-    # Its type and dims: bf16[8,1024].
+    """The result's name."""
     shape: str
+    """Type and dims, such as ``bf16[8,1024]``."""
     elements: int
-    # Elements of which the truth is open: they are not judged.
+    """Number of elements."""
     undecided: int
-    # Elements farther from the truth than half an ulp, or than what is allowed; of integers and predicates, other ones.
+    """Number of elements of which the truth is open: they are not judged."""
     differing: int
-    # Of those that are judged; None where none is.
+    """Number of elements farther from the truth than half an ulp, or than the limit; of integers and predicates, of other ones."""
     worst: WorstElement | None
-    # Of a float result, root mean square of the error over that of the truth; None where none is judged, or only the truth is zero.
+    """The element farthest from the truth; None where none is judged."""
     relative_rms: float | None
-    # The largest absolute difference, and the largest one over the truth's magnitude.
+    """Root mean square of the error over that of the truth; None where none is judged, only the truth is zero, or elements are no
+    floats."""
     absolute: Distance | None
+    """The largest absolute difference, or None."""
     relative: Distance | None
+    """The largest difference over the truth's magnitude, or None."""
 
     @property
     def is_float(self) -> bool:
@@ -402,6 +418,15 @@ def token_rows(
     ``hlo`` and ``arguments`` give the truth; each of ``sets`` has all results of the program, or of another form of it, as
     ``evaluate`` gives them. ``tokens`` names results to judge: integers, predicates, or floats whose largest in a row is a
     token; by default those by which the program picks, and what it picks. Returns a list for each set.
+
+    >>> from ulpgate import array
+    >>> hlo = '''HloModule scores
+    ... ENTRY main { x = bf16[1,2] parameter(0) one = bf16[] constant(1) ones = bf16[1,2] broadcast(one), dimensions={}
+    ...   ROOT scores = bf16[1,2] add(x, ones) }'''
+    >>> x = array([[2**-9, 2**-8]], "bf16")             # 1 + 2^-8 rounds to 1
+    >>> ((rows,),) = token_rows(hlo, [x], [evaluate(hlo, x)], ["out0"])
+    >>> print(rows)
+    out0 (scores): 1 of 1 rows are not those of the truth: 0 (0, in truth 1)
     """
     given = encode(arguments) if isinstance(arguments, Mapping) else encode_arguments(tuple(arguments))
     found = _ulpgate.tokens(text_of(hlo), given, [encode(results) for results in sets], None if tokens is None else list(tokens))

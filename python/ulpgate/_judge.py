@@ -22,28 +22,31 @@ class JudgedResult:
     """The verdict on one result. Its parts are those of ``ulpgate judge --json``, whose schema is docs/schema/judge.json."""
 
     name: str
-    # Its name in what was given, and its type and dims: bf16[8,1024].
+    """The result's name in the program."""
     recorded_as: str
+    """Its name in the results that were given."""
     shape: str
-    # bits, conforming, outside or unknown.
+    """Type and dims, such as ``bf16[8,1024]``."""
     verdict: str
-    # Reasons, a sentence each.
+    """The verdict: ``bits``, ``conforming``, ``outside`` or ``unknown``."""
     because: list[str]
-    # Modes that give the same bits.
+    """Reasons of the verdict, a sentence each."""
     modes: list[str]
-    # Of floats the nearest mode: mode, relative_rms, orders, differences.
+    """Modes that give the same bits."""
     nearest: dict[str, Any] | None
-    # Distance from the truth: relative_rms, quantiles, largest, largest_at, elements.
+    """Of floats the nearest mode: mode, relative_rms, orders, differences."""
     error: dict[str, Any] | None
-    # The rms error over that of the mode.
+    """Distance from the truth: relative_rms, quantiles, largest, largest_at, elements; None of integers."""
     ratio: float | None
-    # The smallest faults that would show, where it is a matmul.
+    """The rms error over that of the mode: about 1 is the mode's own arithmetic, 9 a fault."""
     detectable: str | None
+    """The smallest faults that would show, in words, where the result is a matmul of arguments."""
     outside: dict[str, Any]
-    # Tokens that differ: element, recorded, declared, margin_ulp, is_explained, because.
+    """Elements outside of what is permitted: elements, unknown."""
     tokens: list[dict[str, Any]] | None
-    # Faults that explain it: kind, says, explained, places, factor.
+    """Tokens that differ: element, recorded, declared, margin_ulp, is_explained, because; None of floats."""
     pattern: list[dict[str, Any]]
+    """Faults that explain the difference: kind, says, explained (a share), places, factor."""
 
     @property
     def is_permitted(self) -> bool:
@@ -92,14 +95,16 @@ def place(shape: str, at: int) -> tuple[int, ...]:
 class Judgement:
     """The verdicts on results: ``judgement["out0"].verdict``."""
 
-    # bits, conforming, unknown or outside: the worst of the results'.
     verdict: str
+    """The worst of the results' verdicts: ``outside`` before ``unknown``, ``conforming`` and ``bits``."""
     results: list[JudgedResult]
-    # What was left out, and why.
+    """One a result, in the program's order."""
     notes: list[str]
-    # All of it as the command line prints it, and as it prints it for programs.
+    """Work that was left out, with the reason."""
     lines: list[str] = field(repr=False)
+    """All of it as the command line prints it."""
     data: dict[str, Any] = field(repr=False)
+    """All of it as ``ulpgate judge --json`` prints it."""
 
     @property
     def is_permitted(self) -> bool:
@@ -241,22 +246,26 @@ def _fault(name: str, result: JudgedResult, mode: str | None) -> list[str]:
 class ToleranceVerdict:
     """Whether a test's tolerance can be kept by honest results, and what it lets pass."""
 
-    # The tolerance in words, the word for the verdict (unsatisfiable, flaky, blind, fine), and its reasons.
     tolerance: str
+    """The tolerance in words."""
     verdict: str
+    """The verdict: ``fine``, ``flaky``, ``blind`` or ``unsatisfiable``."""
     why: str
-    # Honest runs that fail, and honest runs; None where the verdict is not by runs.
+    """The reasons in one sentence."""
     failed: int | None
+    """Number of honest runs that fail; None where the verdict is not by runs."""
     runs: int | None
-    # The largest error of an honest run over what is allowed; None as well where nothing is allowed.
+    """Number of honest runs; None where the verdict is not by runs."""
     largest: float | None
-    # Smaller faults that pass in most runs.
+    """The largest error of an honest run over the allowed one; None as well where nothing is allowed."""
     unseen: list[str]
-    # A tolerance of the same kind that honest runs keep to, and how it is derived.
+    """Smaller faults that pass in most runs."""
     proposal: str | None
+    """A tolerance of the same kind that honest runs keep to, or None."""
     derivation: str | None
-    # All of it as the command line prints it.
+    """The derivation of the proposal, or None."""
     lines: list[str] = field(repr=False)
+    """All of it as the command line prints it."""
 
     @property
     def is_fine(self) -> bool:

@@ -9,27 +9,30 @@ import numpy.typing as npt
 
 from . import _ulpgate
 from ._arrays import Array, decode, encode
+from ._hlo import printable_lines
 
 
 @dataclass(frozen=True)
 class ScaleRules:
     """The rules that explain scales, as far as their bytes tell them apart."""
 
-    # Whether one class of rules explains all blocks, and nothing else is wrong.
     agrees: bool
-    # Names of the best class's rules, their forms, and the libraries that have them.
+    """Whether one class of rules explains all blocks, and nothing else is wrong."""
     rules: list[str]
+    """Names of the best class's rules."""
     sub_rules: list[str]
+    """Forms of these rules that give the same bytes here."""
     libraries: list[str]
-    # Everything that is wrong, one sentence each.
+    """Libraries that have these rules."""
     faults: list[str]
-    # All of the answer, as `ulpgate scales --json` has it.
+    """Everything that is wrong, a sentence each."""
     data: dict[str, Any] = field(repr=False)
-    # The answer as the command line prints it.
+    """All of the answer, as ``ulpgate scales --json`` has it."""
     text: str = field(repr=False)
+    """The answer as the command line prints it."""
 
     def __str__(self) -> str:
-        return _ulpgate.printable(self.text).replace("\\n", "\n")
+        return printable_lines(self.text.splitlines())
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,11 @@ class Quantized:
     """A quantised array: an element for each number, one array element each, and a scale for each block."""
 
     elements: Array
+    """The elements, one array element for each number of the input."""
     scales: Array
-    # The per-tensor scale of NVFP4.
+    """The scales, one for each block."""
     per_tensor: float | None
+    """The scale of the whole tensor in NVFP4; None of other formats."""
 
 
 def _bytes_of_small(value: npt.ArrayLike) -> Array:
@@ -56,8 +61,12 @@ def scales(
     >>> import numpy as np
     >>> x = np.linspace(1, 9, 64, dtype=np.float32).reshape(2, 32)
     >>> made = quantize(x, "mxfp8/CEIL")
-    >>> scales(made.elements, made.scales, like=x).rules
+    >>> found = scales(made.elements, made.scales, like=x)
+    >>> found.rules
     ['CEIL']
+    >>> print(found)
+    mxfp8: e4m3 elements, e8m0 scales, blocks of 32 along axis 1, one code an element
+    rule: CEIL  ...
     """
     encoded = encode({"elements": _bytes_of_small(elements), "scales": scales})
     input_ = None if like is None else encode({"input": like})[0]
@@ -70,6 +79,13 @@ def scales(
 def quantize(x: npt.ArrayLike, rule: str, axis: int = -1, block: int | None = None) -> Quantized:
     """An array of f32, bf16 or f16, quantised in blocks along an axis by a rule such as ``mxfp8/RCEIL/a``, ``mxfp4/EVEN/quark``,
     ``nvfp4/NVFP4/torchao`` or ``int8/AMAX-127.5``; a rule that is not known raises an error that lists them.
+
+    >>> import numpy as np
+    >>> made = quantize(np.linspace(1, 9, 64, dtype=np.float32).reshape(2, 32), "mxfp8/CEIL")
+    >>> made.elements.dtype, made.scales.dtype
+    (dtype(float8_e4m3fn), dtype(float8_e8m0fnu))
+    >>> made.scales.astype(float).ravel()
+    array([0.03125, 0.0625 ])
     """
     value = np.asarray(x)
     element, elements, made, per_tensor = _ulpgate.quantize(

@@ -166,6 +166,16 @@ def assert_conforms(
 
     ``chips`` are ``cpu`` and TPU generations such as ``v5e``; by default the CPU, and v5e, v6e and tpu7x where libtpu is
     installed. The other arguments are as for ``audit``.
+
+    >>> import jax.numpy as jnp
+    >>> x = np.float32([[1, 3, 2]])
+    >>> assert_conforms(lambda x: jnp.argmax(x, -1), x, chips=["cpu"])
+    >>> assert_conforms(lambda x: 1 / (1 + jnp.exp(-x)), x, chips=["cpu"])
+    Traceback (most recent call last):
+        ...
+    AssertionError: 2 findings
+    cpu/excess_on: out0 (f32[1,3]): error 1 ulp at most, ...
+    >>> assert_conforms(lambda x: 1 / (1 + jnp.exp(-x)), x, chips=["cpu"], max_ulp=2)
     """
     __tracebackhide__ = True
     chips = None if chips is None else [chips] if isinstance(chips, str) else list(chips)
@@ -190,6 +200,16 @@ def assert_same_tokens(
 
     A row that differs is a finding, with what ``f`` says over the real numbers. Other arguments are as for
     ``assert_conforms``.
+
+    >>> import jax.numpy as jnp
+    >>> x = np.float32([[1, 3, 2], [5, 4, 3]])
+    >>> greedy = lambda x: jnp.argmax(x, -1)
+    >>> assert_same_tokens(greedy, lambda x: jnp.argmax(2 * x, -1), x, chips=["cpu"])
+    >>> assert_same_tokens(greedy, lambda x: jnp.argmin(x, -1), x, chips=["cpu"])
+    Traceback (most recent call last):
+        ...
+    AssertionError: 1 findings
+    cpu: out0 (tokens): 2 of 2 rows differ (0, 1); the truth is with the first in 2, with the second in 0
     """
     __tracebackhide__ = True
     chips = None if chips is None else [chips] if isinstance(chips, str) else list(chips)

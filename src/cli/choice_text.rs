@@ -45,7 +45,8 @@ pub fn tell_choices(choices: &Choices, taken: &[usize]) -> Vec<String> {
                 )
             }
             Freedom::Rounding => {
-                format!("{} is not rounded for {readers}: what reads it takes the wider value (rules A, B)", point.name)
+                let take = if point.readers.len() == 1 { "takes" } else { "take" };
+                format!("{} is not rounded for {readers}, which {take} the wider value (rules A, B)", point.name)
             }
         };
         // A body is compiled once.

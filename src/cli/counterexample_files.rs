@@ -50,7 +50,7 @@ pub fn write(small: &Counterexample, folder: &Path, out: &mut dyn Write) -> Resu
     for line in what(small) {
         writeln!(out, "  {line}")?;
     }
-    writeln!(out, "  {}", place(small.seen))?;
+    writeln!(out, "  {}", place(small))?;
     for held in &small.held {
         writeln!(out, "  not made shorter: {held}")?;
     }
@@ -77,15 +77,21 @@ fn what(small: &Counterexample) -> Vec<String> {
 }
 
 /// The place at which the difference was seen, in words.
-fn place(seen: Seen) -> &'static str {
-    match seen {
-        Seen::Compiled => "XLA:CPU, as emulated, changes the outcome if the flag is on",
-        Seen::WrittenOut => {
-            "XLA:CPU, as emulated, does not take these choices: there the flag changes nothing, and the choices written out do"
-        }
-        Seen::Witnessed => {
-            "not seen on XLA:CPU, as emulated: neither the flag nor the choices written out need show it there"
-        }
+fn place(small: &Counterexample) -> String {
+    let Some(compiler) = small.compiler else {
+        return format!(
+            "seen on {} alone: this build emulates no compiler on which it could be looked for",
+            small.mode
+        );
+    };
+    match small.seen {
+        Seen::Compiled => format!("{compiler}, as emulated, changes the outcome if the flag is on"),
+        Seen::WrittenOut => format!(
+            "{compiler}, as emulated, does not take these choices: there the flag changes nothing, and the choices written out do"
+        ),
+        Seen::Witnessed => format!(
+            "not seen on {compiler}, as emulated: neither the flag nor the choices written out need show it there"
+        ),
     }
 }
 
@@ -118,7 +124,8 @@ fn script(small: &Counterexample) -> Result<String, String> {
         small.outcome.iter().map(|result| format!("{}: \"{}\"", result.output, names[result.output])).collect();
     let text = TEMPLATE
         .replace("{what}", &what(small).iter().map(|line| format!("    {line}\n")).collect::<String>())
-        .replace("{place}", place(small.seen))
+        .replace("{place}", &place(small))
+        .replace("{compiler}", small.compiler.unwrap_or("a compiler"))
         .replace("{x64}", if is_long { "jax.config.update(\"jax_enable_x64\", True)\n" } else { "" })
         .replace("{arguments}", &arguments)
         .replace("{outcome}", &outcome.join(", "))
@@ -151,7 +158,7 @@ DECLARED = [
 {declared}]
 CHOSEN = [
 {chosen}]
-# What is expected to change the outcome on XLA:CPU: the flag, the choices written out, or nothing.
+# What is expected to change the outcome on {compiler}: the flag, the choices written out, or nothing.
 SHOWN_BY = "{shown}"
 
 

@@ -40,6 +40,15 @@ pub fn run(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<Exit, Fa
     };
     let mut named = called(name);
     if named.is_empty() {
+        // Verdicts are printed in capitals, and figures with spaces.
+        let plain = |name: &str| name.to_ascii_lowercase().replace(['-', '_'], " ");
+        named = all.iter().filter(|entry| plain(&entry.name) == plain(name)).collect();
+    }
+    if let Some(suite) = suites(&[]).ok().and_then(|all| all.into_iter().find(|s| s.name == name)) {
+        let others = named.into_iter().filter(|entry| entry.kind != Kind::Suites).collect::<Vec<_>>();
+        return explain_suite(&suite, &others, out);
+    }
+    if named.is_empty() {
         let figure = column.split('[').next().unwrap_or(column);
         let is_column = |entry: &&Entry| matches!(entry.kind, Kind::Columns | Kind::Checks | Kind::Metrics);
         named = called(figure).into_iter().filter(is_column).collect();
@@ -64,14 +73,12 @@ pub fn run(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<Exit, Fa
         let hint = near.map_or("see `ulpgate list`".to_string(), |near| format!("did you mean `{near}`?"));
         return Err(Failure::Message(format!("nothing is called `{name}`; {hint}")));
     }
-    if let Some(suite) = suites(&[]).ok().and_then(|all| all.into_iter().find(|s| s.name == name)) {
-        explain_suite(&suite, out)?;
-    }
     Ok(Exit::AsExpected)
 }
 
-/// Shows a suite: its claim, what each matrix evaluates and asks, and the first case of each question.
-fn explain_suite(suite: &Suite, out: &mut dyn Write) -> Result<(), Failure> {
+/// Shows a suite: its claim, what each matrix evaluates and asks, and the first case of each question. `others` have its name, too.
+fn explain_suite(suite: &Suite, others: &[&Entry], out: &mut dyn Write) -> Result<Exit, Failure> {
+    summary::wrap(&format!("{}: {}", suite.name, suite.claim), "    ", out)?;
     for text in [format!("Why it matters: {}", suite.why), format!("Source: {}", suite.source)] {
         writeln!(out)?;
         summary::wrap(&text, "    ", out)?;
@@ -97,7 +104,16 @@ fn explain_suite(suite: &Suite, out: &mut dyn Write) -> Result<(), Failure> {
         "\nNext: `ulpgate run {0}` evaluates it, `ulpgate explain CASE` shows one of its cases.",
         suite.name
     )?;
-    Ok(())
+    for entry in others {
+        writeln!(out)?;
+        let kind = super::list::kind_name(entry.kind);
+        summary::wrap(
+            &format!("Of the {kind} that `ulpgate list {kind}` names, {}: {}", entry.name, entry.doc),
+            "    ",
+            out,
+        )?;
+    }
+    Ok(Exit::AsExpected)
 }
 
 /// Cases of a group that are named.

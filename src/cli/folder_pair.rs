@@ -22,6 +22,8 @@ pub enum Outcome {
     Same,
     /// Something does.
     Differs,
+    /// Neither is known, and the report on the pair says why.
+    Open,
 }
 
 impl FolderPair {
@@ -106,6 +108,7 @@ impl FolderPair {
             counts[match question(&one, &other, out) {
                 Ok(Outcome::Same) => 0,
                 Ok(Outcome::Differs) => 1,
+                Ok(Outcome::Open) => 2,
                 Err(Failure::Message(message)) => {
                     writeln!(out, "  not judged: {}", message.replace(['\n', '\r'], " "))?;
                     2

@@ -15,6 +15,7 @@ pub const WORDS: &[(&str, &str)] = &[
         "baseline",
         "The committed reports that `ulpgate gate` compares with: the folder reports/, unless --baseline says another.",
     ),
+    ("bits", "The best verdict of `judge`: a permitted mode gives the same bits. The modes that do are listed."),
     (
         "bound",
         "How far a result may lie from the truth if the arithmetic of its mode is kept: a proven number for each element. The \
@@ -23,6 +24,11 @@ pub const WORDS: &[(&str, &str)] = &[
     (
         "case",
         "A program, a mode and an input of one size. Its id names all of them; `ulpgate explain CASE` shows its worst rows.",
+    ),
+    (
+        "conforming",
+        "A verdict of `judge`: no mode gives these bits, but the orders of sums and the roundings that a compiler may choose \
+         explain them, or they are as accurate as a permitted mode.",
     ),
     (
         "excess",
@@ -35,7 +41,16 @@ pub const WORDS: &[(&str, &str)] = &[
         "A deviation that a check found, such as a row that loses its best token. One that the suite expects is known, any \
          other is an alarm.",
     ),
+    (
+        "flaky",
+        "A verdict of `tolerance` and `port`: some honest runs miss the tolerance. The interval holds their share with 95 %.",
+    ),
     ("gate", "A fresh run held against the committed reports. It is red for each row that differs and each alarm."),
+    (
+        "guard",
+        "A rounding that a compiler must keep, as `jax.lax.reduce_precision` writes it. `explore --repair` finds the fewest that \
+         make each row safe.",
+    ),
     (
         "known",
         "A finding that its suite expects or only reports, with the reason in `because`. It is printed and does not make a run \
@@ -45,7 +60,31 @@ pub const WORDS: &[(&str, &str)] = &[
         "mode",
         "The arithmetic in force, as chip/precision/excess[+key=value...]. `ulpgate explain v5e/default/off` explains each part.",
     ),
-    ("promise", "The arithmetic that whoever gives results claims to follow, as a mode. Bounds are made from it."),
+    ("open", "A verdict of `explore` and `same`: neither proven nor refuted. The lines below say what a proof lacks."),
+    (
+        "outside",
+        "A verdict of `judge`: nothing that is permitted explains these results. The lines below name the fault, if one is \
+         found. With --mode less is permitted: results of TF32 conform to one bf16 pass, and are outside of f32.",
+    ),
+    (
+        "part",
+        "A verdict of `same`: an input was found for which two programs give other bits, and --witness writes it.",
+    ),
+    ("promise", "The arithmetic that results claim to follow, as a mode. Bounds are made from it."),
+    (
+        "proven",
+        "A verdict: of `explore` for a row that no choice of a compiler changes, of `same` for two programs whose bits are \
+         equal for all inputs.",
+    ),
+    (
+        "reachable",
+        "A verdict of `explore`: the choices that are named, each of which a compiler may take, change this row.",
+    ),
+    (
+        "relative-rms",
+        "Root mean square of the errors over that of the true values: 0.004 is about what one rounding to bf16 costs, 6e-8 \
+         what one to f32 does. Between two results, the same of their difference.",
+    ),
     ("row", "One index of a result's first dim: a token's logits, one softmax, one sequence."),
     (
         "rule",
@@ -53,6 +92,11 @@ pub const WORDS: &[(&str, &str)] = &[
          operations in f32 (FACTS 1.3). The policies of `ulpgate list excess` are made of them.",
     ),
     ("suite", "A claim, and the cases that test it: a file in suites/."),
+    (
+        "survives",
+        "A verdict of `port`: every honest run on the second chip keeps to the tolerance. It says nothing of the faults that \
+         pass, which `ulpgate tolerance` names.",
+    ),
     (
         "truth",
         "The result over the real numbers, without any rounding, as far as it is proven. Results are held against it.",
@@ -65,6 +109,12 @@ pub const WORDS: &[(&str, &str)] = &[
     (
         "undecided",
         "A question that the truth does not decide with 4096 bits. It is never guessed, and no suite can expect it.",
+    ),
+    ("unknown", "A verdict of `judge`: neither permitted nor refuted; the reason is below it."),
+    (
+        "unsatisfiable",
+        "A verdict of `tolerance` and `port`: honest runs miss the tolerance as a rule, or one rounding of the result may. A \
+         proposal is below it.",
     ),
     (
         "worst",

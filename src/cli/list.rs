@@ -5,6 +5,7 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 
 use crate::check::CHECKS;
+use crate::diff::ChangeKind;
 use crate::input::INPUTS;
 use crate::machine::{CHIPS, PRECISIONS, REFINEMENTS};
 use crate::metric::METRICS;
@@ -43,6 +44,7 @@ pub enum Kind {
     Checks,
     Columns,
     Verdicts,
+    Changes,
     Reports,
     Words,
     Suites,
@@ -109,6 +111,7 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
     }
     COLUMNS.iter().for_each(|column| add(Kind::Columns, column.name, column.doc));
     Verdict::ALL.iter().for_each(|v| add(Kind::Verdicts, v.name(), v.doc()));
+    ChangeKind::ALL.iter().for_each(|kind| add(Kind::Changes, kind.name(), kind.doc()));
     REPORTS.iter().for_each(|r| add(Kind::Reports, r.name(), r.doc()));
     add(Kind::Reports, page::FORM.0, page::FORM.1);
     WORDS.iter().for_each(|(word, doc)| add(Kind::Words, word, doc));
@@ -167,11 +170,14 @@ fn line(name: &str, text: &str, columns: usize) -> String {
 /// A text up to its first full stop. The questions of a check are told by the first one.
 fn first_sentence(text: &str) -> &str {
     let text = text.strip_prefix("Asks: ").unwrap_or(text);
-    let end = text.match_indices(". ").map(|(at, _)| at).find(|at| !text[..*at].ends_with("e.g"));
+    // A point between spaces is a product's.
+    let is_end = |at: &usize| !text[..*at].ends_with("e.g") && !text[..*at].ends_with(' ');
+    let end = text.match_indices(". ").map(|(at, _)| at).find(is_end);
     end.map_or(text, |at| &text[..at]).trim_end_matches('.')
 }
 
-fn kind_name(kind: Kind) -> String {
+/// The word of a kind on the command line.
+pub(super) fn kind_name(kind: Kind) -> String {
     kind.to_possible_value().map(|v| v.get_name().to_string()).unwrap_or_default()
 }
 
@@ -183,6 +189,7 @@ mod tests {
     fn a_line_of_a_list_is_one_sentence_that_fits() {
         assert_eq!(first_sentence("Asks: is it so? Yes. Why it matters: x."), "is it so? Yes");
         assert_eq!(first_sentence("TPU v2: 128 x 128 (FACTS 3.4). Orders."), "TPU v2: 128 x 128 (FACTS 3.4)");
+        assert_eq!(first_sentence("out = lhs . rhs, rounded once. More."), "out = lhs . rhs, rounded once");
         assert_eq!(line("  name ", "some words here", 80), "  name some words here");
         assert_eq!(line("  name ", "some words, here and there", 24), "  name some words...");
         assert_eq!(line("  name ", "some words, here", 4), "  name ...");

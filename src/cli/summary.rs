@@ -149,14 +149,29 @@ pub fn quantity(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Writes a line in as many as the terminal's width needs; no word is broken.
+/// A space that stays within its line: no text has this character of private use.
+const KEPT_SPACE: char = '\u{e020}';
+
+/// A text whose `commands` are one word each, so that no line ends within them and they can be copied.
+fn with_whole_commands(line: &str) -> String {
+    let mut parts: Vec<String> = line.split('`').map(str::to_string).collect();
+    let closed = parts.len().saturating_sub(1) / 2 * 2;
+    let within = parts.iter_mut().take(closed).skip(1).step_by(2);
+    for command in within.filter(|text| text.starts_with("ulpgate ") || text.starts_with("--")) {
+        *command = command.replace(' ', &KEPT_SPACE.to_string());
+    }
+    parts.join("`")
+}
+
+/// Writes a line in as many as the terminal's width needs; no word and no `command` is broken.
 pub fn wrap(line: &str, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
     let options = textwrap::Options::new(width())
         .subsequent_indent(indent)
         .break_words(false)
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation);
-    Ok(writeln!(out, "{}", textwrap::fill(line, options))?)
+    let folded = textwrap::fill(&with_whole_commands(line), options);
+    Ok(writeln!(out, "{}", folded.replace(KEPT_SPACE, " "))?)
 }
 
 /// The same as JSON: one object a suite.

@@ -29,6 +29,53 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
+    /// All kinds, in their order.
+    pub const ALL: [ChangeKind; 10] = [
+        ChangeKind::RoundingRemoved,
+        ChangeKind::RoundingAdded,
+        ChangeKind::Narrowed,
+        ChangeKind::Widened,
+        ChangeKind::Reordered,
+        ChangeKind::PrecisionChanged,
+        ChangeKind::OperationChanged,
+        ChangeKind::PlanChanged,
+        ChangeKind::TopkChanged,
+        ChangeKind::AttributeChanged,
+    ];
+
+    /// The meaning of the word, for a user of `hlo diff`.
+    pub const fn doc(self) -> &'static str {
+        match self {
+            ChangeKind::RoundingRemoved => {
+                "The compiler left out a rounding: the users that are named take more bits of the value than before. \
+                 `bf16 for x -> f32 for x` says so of the user x."
+            }
+            ChangeKind::RoundingAdded => {
+                "The compiler added a rounding: the users that are named take fewer bits of the value than before."
+            }
+            ChangeKind::Narrowed => "A sum is accumulated in fewer bits than before.",
+            ChangeKind::Widened => "A sum is accumulated in more bits than before.",
+            ChangeKind::Reordered => "A sum adds its terms in another order, which gives other last bits.",
+            ChangeKind::PrecisionChanged => {
+                "An operation asks for another precision, or another operation that rounds differently is in its place."
+            }
+            ChangeKind::OperationChanged => {
+                "Another operation is in a value's place, or it has other operands: elements are moved, picked, compared or \
+                 counted otherwise. That rounds nothing; whether it gives the same elements is for `ulpgate same` to say."
+            }
+            ChangeKind::PlanChanged => {
+                "A compiled matmul is cut up otherwise, or devices exchange partial sums otherwise: another order of additions."
+            }
+            ChangeKind::TopkChanged => {
+                "An exact top-k became an approximate one, or the reverse, or its bins are others."
+            }
+            ChangeKind::AttributeChanged => {
+                "An attribute or a key of a configuration is another, and the emulated machine does not follow it: its effect \
+                 on results is not known."
+            }
+        }
+    }
+
     /// The word that a line starts with.
     pub const fn name(self) -> &'static str {
         match self {
@@ -59,6 +106,8 @@ pub struct Change {
     pub before: String,
     /// State in AFTER, in words.
     pub after: String,
+    /// Whether another unit of a TPU computes it.
+    pub of_unit: bool,
 }
 
 impl fmt::Display for Change {

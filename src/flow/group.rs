@@ -146,7 +146,7 @@ impl Eye<'_> {
         self.operand(id, 0)
     }
 
-    /// The operand of a reduction by this reducer, in one step or first in tiles as XLA:CPU does it (FACTS 3.11); with
+    /// The operand of a reduction by this reducer, in one step or first in tiles, as a compiler may cut it (FACTS 3.11); with
     /// the tiles' results.
     fn reduced_in_steps(&self, id: ValueId, wanted: Binary) -> Option<(ValueId, Vec<ValueId>)> {
         let mut operand = self.reduced(id, wanted)?;

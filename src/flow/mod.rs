@@ -33,7 +33,7 @@ use serde::Serialize;
 
 use crate::analysis::Analysis;
 use crate::hlo::Import;
-use crate::machine::{Mode, ModeError};
+use crate::machine::{Mode, ModeError, emulated_compilers};
 
 /// A file's precision flow.
 ///
@@ -93,8 +93,9 @@ pub struct Counts {
     pub elidable: usize,
 }
 
-/// The compilers to ask about a file that is not compiled yet. The policy `gpu` does not depend on the chip.
-const COMPILERS: [&str; 3] = ["xla-cpu/default/cpu", "v5e/default/gpu", "v5e/default/tpu"];
+/// Modes of compilers without code of their own here, to be asked about a file that is not compiled yet. The policy `gpu` does not
+/// depend on the chip.
+const REWRITERS: [&str; 2] = ["v5e/default/gpu", "v5e/default/tpu"];
 
 /// The modes whose compilers are asked for their elisions: the one that is named, else all for a program that is not
 /// compiled yet.
@@ -102,12 +103,14 @@ const COMPILERS: [&str; 3] = ["xla-cpu/default/cpu", "v5e/default/gpu", "v5e/def
 /// # Errors
 /// If the name is no mode.
 pub fn compilers(name: Option<&str>, compiled: bool) -> Result<Vec<Mode>, ModeError> {
-    let names = match &name {
-        Some(name) => std::slice::from_ref(name),
-        None if compiled => &[],
-        None => &COMPILERS[..],
-    };
-    names.iter().map(|name| name.parse()).collect()
+    match name {
+        Some(name) => Ok(vec![name.parse()?]),
+        None if compiled => Ok(Vec::new()),
+        None => {
+            let emulated = emulated_compilers().into_iter().map(|compiler| Ok(compiler.on));
+            emulated.chain(REWRITERS.iter().map(|name| name.parse())).collect()
+        }
+    }
 }
 
 /// The precision flow of a program; `compiled` says whether it is a compiler's output, `modes` are those whose

@@ -160,7 +160,7 @@ impl Module {
         self.computations.iter().flat_map(|c| &c.instructions).any(|i| tiled(&i.shape))
     }
 
-    /// Whether a TPU's compiler wrote it: it is compiled, and its arrays lie in tiles. XLA:CPU's files show layouts without tiles;
+    /// Whether a TPU's compiler wrote it: it is compiled, and its arrays lie in tiles. A CPU's files show layouts without tiles;
     /// a compiled file that shows no layout is taken for a TPU's.
     pub fn is_compiled_for_tpu(&self) -> bool {
         let mut all = self.computations.iter().flat_map(|c| &c.instructions);

@@ -150,13 +150,6 @@ impl<'a> Attributes<'a> {
         Ok(word.trim_start_matches('%'))
     }
 
-    /// Whether XLA:CPU compiles a call as one function, with its older emitter: so it does with small loops
-    /// (`SmallWhileLoopHoistingPass`), and marks them so.
-    pub fn is_small_call(&self) -> bool {
-        let attributes = self.inside_braces("frontend_attributes").ok().flatten().unwrap_or_default();
-        attributes.contains("xla_cpu_small_call=\"true\"")
-    }
-
     /// `op_name` of the metadata: where the value comes from in the user's program.
     pub fn op_name(&self) -> Option<String> {
         let Value::Braces(text) = &self.find("metadata")?.value else { return None };

@@ -51,18 +51,19 @@ impl JudgedResult {
             let shown: Vec<&str> = self.modes.iter().take(MODES).map(String::as_str).collect();
             lines.push(format!("  same bits: {}{more}", shown.join(", ")));
         } else if let Some(nearest) = &self.nearest {
-            let (mode, rms, orders) = (&nearest.mode, nearest.relative_rms, nearest.orders);
+            let (mode, rms, orders) = (&nearest.mode, nearest.relative_rms, factor(nearest.orders));
             let (elements, of) = (nearest.differences.elements, nearest.differences.of);
             lines.push(format!(
-                "  nearest: {mode}, relative rms {rms:.2e}, {orders:.2} of what orders of sums change; {elements} of {of} elements differ"
+                "  nearest: {mode}, differs by a relative rms of {rms:.2e}, {orders} times that of two orders of sums; {elements} of {of} elements differ"
             ));
         }
         if let Some(error) = &self.error {
-            let ratio = self.ratio.map_or(String::new(), |ratio| format!(", {ratio:.3} of that mode's"));
+            let ratio = self.ratio.map_or(String::new(), |ratio| format!(", {} times that mode's", factor(ratio)));
             let [half, nine, most] = error.quantiles;
-            let (rms, largest, at) = (error.relative_rms, error.largest, error.largest_at);
+            let (rms, largest) = (error.relative_rms, error.largest);
+            let at = place(&self.dims, error.largest_at);
             lines.push(format!(
-                "  error: relative rms {rms:.2e}{ratio}; 50, 90, 99 % {half:.1e}, {nine:.1e}, {most:.1e}; largest {largest:.1e} at {at}"
+                "  error: relative rms {rms:.2e}{ratio}; at most {half:.1e} in 50 % of elements, {nine:.1e} in 90 %, {most:.1e} in 99 %; largest {largest:.1e} at {at}"
             ));
         }
         if let Some(detectable) = &self.detectable {
@@ -77,5 +78,40 @@ impl JudgedResult {
             let (at, recorded, declared) = (token.element, token.recorded, token.declared);
             lines.push(format!("  token {at}: {recorded} instead of {declared}{margin}: {}", token.because));
         }
+    }
+}
+
+/// A factor with as many digits as a reader needs.
+fn factor(value: f64) -> String {
+    if value < 1000.0 { format!("{value:.3}") } else { format!("{value:.1e}") }
+}
+
+/// The index of a flat position in an array of these dims, such as `[3,17]`.
+fn place(dims: &[usize], at: usize) -> String {
+    let mut rest = at;
+    let mut index: Vec<String> = Vec::with_capacity(dims.len());
+    for extent in dims.iter().rev().map(|extent| (*extent).max(1)) {
+        index.push((rest % extent).to_string());
+        rest /= extent;
+    }
+    index.reverse();
+    format!("[{}]", index.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flat_position_is_told_by_its_index() {
+        assert_eq!(place(&[3, 4], 7), "[1,3]");
+        assert_eq!(place(&[3, 4], 5), "[1,1]");
+        assert_eq!(place(&[2, 3, 4], 22), "[1,2,2]");
+        assert_eq!(place(&[], 0), "[]");
+    }
+
+    #[test]
+    fn a_large_factor_is_told_by_its_magnitude() {
+        assert_eq!([factor(0.6612), factor(78.508), factor(2_032_348.9)], ["0.661", "78.508", "2.0e6"]);
     }
 }

@@ -4,6 +4,7 @@ use crate::num::{Direction, round_f64};
 
 use super::argument_readings::arguments;
 use super::evidence::{EXPLAINS, Evidence, LEAST_FACTOR, Pattern, bad_rows, dot};
+use super::masks::masks;
 use super::moved_lines::{other_rows, row_factors};
 use super::stretches::stretch;
 
@@ -58,6 +59,9 @@ pub(super) fn explain(evidence: &mut Evidence, hidden: bool) -> Vec<Pattern> {
     // Of a few elements some term of K explains any difference.
     if !is_done(&found) && (!hidden || evidence.values.len() > FEW) {
         found.extend(stretch(evidence));
+    }
+    if !is_done(&found) && !hidden {
+        found.extend(masks(evidence));
     }
     if !is_done(&found) && !hidden {
         found.extend(arguments(evidence));

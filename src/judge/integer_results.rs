@@ -6,6 +6,7 @@ use crate::oracle::{Enclosed, TruthTensor};
 use crate::tensor::Tensor;
 
 use super::marked::Ranked;
+use super::recording::Found;
 use super::{Ground, JudgeError, JudgedResult, Recording, Verdict};
 
 /// A token, or another integer, that differs from the declared one.
@@ -32,16 +33,17 @@ const TOLD: usize = 64;
 #[expect(clippy::too_many_lines, reason = "the facts of one result are gathered together")]
 pub(super) fn judge(
     ground: &Ground,
-    output: usize,
+    found: &Found,
     tensor: &Tensor,
     recording: &Recording,
 ) -> Result<JudgedResult, JudgeError> {
+    let output = found.output;
     let (mut judged, same) = ground.open(output, tensor);
     judged.tokens = Some(Vec::new());
+    let is_its_name = |name: &String| [&judged.name, &found.recorded_as].contains(&name);
+    let is_named = ground.settings.tokens.as_ref().is_none_or(is_its_name);
     let contradicted = match &ground.settings.scores {
-        Some(scores) if ground.settings.tokens.as_ref().is_none_or(|name| *name == judged.name) => {
-            against_scores(recording, scores, tensor)?
-        }
+        Some(scores) if is_named => against_scores(recording, scores, tensor)?,
         _ => Vec::new(),
     };
     if let Some((element, ulps)) = contradicted.first() {

@@ -104,6 +104,25 @@ pub(super) fn sums(program: &Program) -> Vec<Sum> {
     sums
 }
 
+/// The program with a further argument in the place of the predicate of a `select` of its entry.
+pub(super) fn with_predicate(program: &Program, select: ValueId) -> Program {
+    let mut masked = program.clone();
+    let entry = masked.entry;
+    let computation = &mut masked.computations[entry];
+    let number = computation.parameter_shapes().len();
+    let predicate = computation.instructions[select].operands[0];
+    let shape = computation.instructions[predicate].shape.clone();
+    let moved = |id: ValueId| if id >= select { id + 1 } else { id };
+    for instruction in &mut computation.instructions {
+        instruction.operands.iter_mut().for_each(|id| *id = moved(*id));
+    }
+    computation.root = moved(computation.root);
+    let mask = Instruction::new("mask", Op::Parameter(number), Vec::new(), shape);
+    computation.instructions.insert(select, mask);
+    computation.instructions[select + 1].operands[0] = select;
+    masked
+}
+
 /// The program with the first operand of a sum times a further argument of the operand's shape, a mask.
 pub(super) fn with_mask(program: &Program, sum: &Sum) -> Program {
     let mut masked = program.clone();

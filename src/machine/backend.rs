@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::analysis::Regions;
 use crate::ir::{Computation, DotPlan, Fusion, Instruction, LibraryFunction, Op, Shape, ValueId};
+use crate::rewrite::Policy;
 use crate::tensor::DType;
 
 use super::code_note::CodeNote;
@@ -21,6 +22,15 @@ use super::value::Value;
 pub trait Backend: Sync {
     /// The name by which backends are told apart.
     fn name(&self) -> &'static str;
+
+    /// The compiler's name in sentences.
+    fn title(&self) -> &'static str;
+
+    /// The policy by which it changes roundings where it may.
+    fn excess(&self) -> &'static Policy;
+
+    /// The folder that holds the files it compiled, as `scripts/dump_hlo.py` names it.
+    fn dump_folder(&self) -> &'static str;
 
     /// The kernel of each instruction of a computation. `uses` counts the users of each value, and one more for the root.
     /// `keeps_orders` says whether sums have the orders of the code; otherwise the mode has one of its own.

@@ -2,9 +2,9 @@
 
 use crate::analysis::{self, World};
 use crate::deadline;
+use crate::ir::domain::{self, Domain, Ran};
 use crate::ir::{
-    Class, ComputationId, DotDims, DotPlan, Instruction, LibraryFunction, Op, Program, Shape, TRIP_BOUND, Unary,
-    ValueId,
+    Class, ComputationId, DotDims, DotPlan, Instruction, LibraryFunction, Op, Program, Shape, Unary, ValueId,
 };
 use crate::tensor::{DType, Tensor};
 
@@ -37,6 +37,27 @@ pub(super) struct Machine<'a> {
     pub prepared: &'a Prepared<'a>,
     pub mode: &'a Arithmetic,
     pub unit: VectorUnit,
+}
+
+impl Domain for &Machine<'_> {
+    type Value = Value;
+    type Error = EvalError;
+
+    fn tuple(parts: Vec<Value>) -> Value {
+        Value::Tuple(parts)
+    }
+
+    fn into_parts(value: Value) -> Vec<Value> {
+        value.into_parts()
+    }
+
+    fn call(&mut self, callee: ComputationId, arguments: Vec<Value>) -> Result<Value, EvalError> {
+        Machine::call(self, callee, arguments)
+    }
+
+    fn is_true(&self, predicate: &Value) -> Option<bool> {
+        Some(predicate.preds()[0])
+    }
 }
 
 /// The operands of an instruction, of a computation's values with the uses that each has left: values are dropped after
@@ -231,30 +252,27 @@ impl<'p> Machine<'p> {
                 rank::partial_reduce(self, instruction, attributes, &written_out(operands), shapes[0])?
             }
             Op::Dot { dims, .. } => self.dot(instruction, dims, &written_out(operands), shapes)?,
-            Op::Tuple => Value::Tuple(written_out(operands)),
-            Op::GetTupleElement(index) => one(operands).into_parts().swap_remove(*index),
             Op::Opaque(opaque) => return Err(refuse(instruction, format!("{} has no meaning here", opaque.name))),
-            Op::Call { to_apply } => match self.library_function(instruction) {
+            Op::Call { .. } => match self.library_function(instruction) {
                 // Libraries are not called for arrays without elements.
                 Some((backend, function)) if shapes.iter().all(|shape| shape.elements() > 0) => {
                     backend.call(function, written_out(operands), shapes)
                 }
-                _ => self.call(*to_apply, written_out(operands))?,
+                _ => self.run(instruction, written_out(operands))?,
             },
-            Op::While { condition, body } => {
-                let mut state = written_out(operands);
-                let mut trips = 0;
-                while self.call(*condition, state.clone())?.preds()[0] {
-                    if trips == TRIP_BOUND {
-                        return Err(refuse(instruction, "the loop does not end within the trip bound"));
-                    }
-                    trips += 1;
-                    state = self.call(*body, state)?.into_parts();
-                }
-                Value::Tuple(state)
-            }
+            Op::Tuple | Op::GetTupleElement(_) | Op::While { .. } => self.run(instruction, written_out(operands))?,
         };
         Ok(Operand::whole(value))
+    }
+
+    /// The value of a list, a call or a loop.
+    fn run(&self, instruction: &Instruction, operands: Vec<Value>) -> Result<Value, EvalError> {
+        let mut machine = self;
+        match domain::run(&mut machine, &instruction.op, operands)? {
+            Ran::Value(value) => Ok(value),
+            Ran::Endless => Err(refuse(instruction, "the loop does not end within the trip bound")),
+            Ran::Open => unreachable!("numbers decide whether a loop goes on"),
+        }
     }
 
     fn dot(

@@ -76,7 +76,7 @@ pub use evaluate::evaluate;
 pub use function_code::{CodedColumns, FoldedColumns, FunctionCode};
 pub use integer::conversion_steps;
 pub use local_error::{LocalError, LocalErrors};
-pub use mode::{Arithmetic, ChipRows, ModeError, ModeFault, ModePart, PRECISIONS, PrecisionRow};
+pub use mode::{Arithmetic, ChipRows, LeftOut, ModeError, ModeFault, ModePart, PRECISIONS, PrecisionRow};
 pub use named::{Name, Named};
 pub use number::Scalar;
 pub use prepared::{Bound, Held, Prepared};

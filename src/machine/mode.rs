@@ -45,14 +45,32 @@ pub static PRECISIONS: &[PrecisionRow] = &[
 pub struct ChipRows {
     /// The chips.
     pub rows: &'static [&'static Chip],
-    /// Names of chips that this build is without, each with the cargo feature that brings it.
-    pub left_out: &'static [(&'static str, &'static str)],
+    /// Chips that this build is without.
+    pub left_out: &'static [LeftOut],
+}
+
+/// A chip that a build is without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The chip's name.
+    pub chip: &'static str,
+    /// The cargo feature that brings it.
+    pub feature: &'static str,
+    /// The folder of its compiler's files ([`Backend::dump_folder`](super::Backend::dump_folder)).
+    pub dump_folder: &'static str,
 }
 
 impl ChipRows {
     /// The chip with this name.
     pub fn find(&self, name: &str) -> Option<&'static Chip> {
         self.rows.iter().copied().find(|chip| chip.name == name)
+    }
+
+    /// The name of the chip whose compiler's files lie in this folder, left out of this build or not.
+    pub fn of_dump_folder(&self, folder: &str) -> Option<&'static str> {
+        let of_row = |chip: &&'static Chip| chip.backend.is_some_and(|backend| backend.dump_folder() == folder);
+        let row = self.rows.iter().copied().find(of_row).map(|chip| chip.name);
+        row.or_else(|| self.left_out.iter().find(|chip| chip.dump_folder == folder).map(|chip| chip.chip))
     }
 }
 
@@ -178,8 +196,8 @@ impl Arithmetic {
         refinements: &str,
         chips: &ChipRows,
     ) -> Result<Arithmetic, ModeFault> {
-        let unknown = || match chips.left_out.iter().find(|(name, _)| *name == chip) {
-            Some((chip, feature)) => ModeFault::LeftOut { chip, feature },
+        let unknown = || match chips.left_out.iter().find(|left_out| left_out.chip == chip) {
+            Some(LeftOut { chip, feature, .. }) => ModeFault::LeftOut { chip, feature },
             None => ModeFault::Chip { name: chip.to_string(), known: chips.rows.iter().map(|row| row.name).collect() },
         };
         let chip = chips.find(chip).ok_or_else(unknown)?;

@@ -1,7 +1,8 @@
-//! A chip with a backend for tests of the machine alone: the units as XLA:CPU sets them, and a compiler that plans nothing.
+//! A chip with a backend for tests of the machine alone: units that flush and sum in windows, and a compiler that plans nothing.
 
 use crate::analysis::Regions;
 use crate::ir::{Computation, DotPlan, Instruction, LibraryFunction, Shape};
+use crate::rewrite::{self, Policy};
 use crate::tensor::DType;
 
 use super::backend::{Backend, DotKernel, Kernel, Ties, default_plan};
@@ -16,6 +17,18 @@ struct Planner;
 impl Backend for Planner {
     fn name(&self) -> &'static str {
         "planner"
+    }
+
+    fn title(&self) -> &'static str {
+        "the planner"
+    }
+
+    fn excess(&self) -> &'static Policy {
+        &rewrite::CPU
+    }
+
+    fn dump_folder(&self) -> &'static str {
+        "planned"
     }
 
     fn plan(&self, computation: &Computation, uses: &[usize], _: &Regions, _: bool) -> Vec<Kernel> {
@@ -40,7 +53,7 @@ impl Backend for Planner {
 }
 
 static PLANNING: Chip = Chip {
-    name: "xla-cpu",
+    name: "planned",
     doc: "",
     flush: true,
     divide: Divide::BroadcastByReciprocal,

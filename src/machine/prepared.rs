@@ -264,7 +264,7 @@ mod tests {
             ("v5e/default/off", false),
             ("tpu7x/highest/off", false),
             ("cpu/f32/off", false),
-            ("xla-cpu/f32/off", true),
+            ("planned/f32/off", true),
         ] {
             assert_eq!(planned(&program, mode), has_code, "{mode}");
         }

@@ -173,7 +173,7 @@ mod tests {
             assert_eq!(promise.lost, products as f64 * 2f64.powi(-149), "{mode}");
         }
         // A processor without a matrix unit may flush what that keeps.
-        assert_eq!(promise("xla-cpu/f32/off", [16, 64, 16]).lost, 64.0 * 2f64.powi(-126));
+        assert_eq!(promise("planned/f32/off", [16, 64, 16]).lost, 64.0 * 2f64.powi(-126));
     }
 
     /// Higham (2002), section 3.1, worked out for the parts: to nearest, h and l have at most (1 + u) + u of |a|.

@@ -21,7 +21,7 @@ pub use ulpgate_oracle as oracle;
 
 /// The emulated machine, with the modes that name one.
 pub mod machine {
-    pub use crate::mode::{CHIPS, Mode, find_chip};
+    pub use crate::mode::{CHIPS, EmulatedCompiler, Mode, chip_of_dumps, emulated_compilers, find_chip};
     pub use ulpgate_machine::*;
 }
 

@@ -7,9 +7,8 @@ use std::collections::HashMap;
 
 use crate::analysis;
 use crate::deadline;
-use crate::ir::{
-    Compare, CompareOrder, ComputationId, Instruction, Op, Program, Shape, TRIP_BOUND, Unary, ValueId, movement,
-};
+use crate::ir::domain::{self, Domain, Ran};
+use crate::ir::{Compare, CompareOrder, ComputationId, Instruction, Op, Program, Shape, Unary, ValueId, movement};
 use crate::tensor::Tensor;
 
 use super::arithmetic::{Arithmetic, Wanted};
@@ -38,6 +37,27 @@ pub(super) struct Pass<'a, A: Arithmetic> {
     /// Enclosures of reductions, for a pass that comes after.
     sums: Sums,
     reach: Reach,
+}
+
+impl<A: Arithmetic> Domain for Pass<'_, A> {
+    type Value = Value<A>;
+    type Error = OracleError;
+
+    fn tuple(parts: Vec<Value<A>>) -> Value<A> {
+        Value::Tuple(parts)
+    }
+
+    fn into_parts(value: Value<A>) -> Vec<Value<A>> {
+        value.into_parts()
+    }
+
+    fn call(&mut self, callee: ComputationId, arguments: Vec<Value<A>>) -> Result<Value<A>, OracleError> {
+        Pass::call(self, callee, &arguments)
+    }
+
+    fn is_true(&self, predicate: &Value<A>) -> Option<bool> {
+        predicate.integers().number(0).map(|flag| flag != 0)
+    }
 }
 
 /// Evaluates what `plan` asks for, as far as the arithmetic goes; also returns the sums that it has found.
@@ -287,23 +307,14 @@ impl<'a, A: Arithmetic> Pass<'a, A> {
                 Value::integer(dtype, integer::dots(dtype, numbers, integers, [shapes[0].dims(), shapes[1].dims()]))
             }
             Op::Dot { dims: numbers, .. } => self.dot(numbers, operands, shapes, wanted),
-            Op::Tuple => Value::Tuple(operands.to_vec()),
-            Op::GetTupleElement(index) => operands[0].clone().into_parts().swap_remove(*index),
             Op::Opaque(_) => return Err(refuse("nothing is known of it")),
-            Op::Call { to_apply } => self.call(*to_apply, operands)?,
-            Op::While { condition, body } => {
-                let mut state = operands.to_vec();
-                for trip in 0.. {
-                    match self.call(*condition, &state)?.integers().number(0) {
-                        Some(0) => break,
-                        Some(_) if trip < TRIP_BOUND => {}
-                        Some(_) => return Err(refuse("the loop does not end within the trip bound")),
-                        // A rung that does not know when the loop ends knows nothing of its result.
-                        None => return Ok(self.forget(shape)),
-                    }
-                    state = self.call(*body, &state)?.into_parts();
+            op @ (Op::Tuple | Op::GetTupleElement(_) | Op::Call { .. } | Op::While { .. }) => {
+                match domain::run(self, op, operands.to_vec())? {
+                    Ran::Value(value) => value,
+                    Ran::Endless => return Err(refuse("the loop does not end within the trip bound")),
+                    // A rung that does not know when the loop ends knows nothing of its result.
+                    Ran::Open => self.forget(shape),
                 }
-                Value::Tuple(state)
             }
         })
     }

@@ -119,7 +119,7 @@ pub(super) fn binary(op: Binary, x: Option<i64>, y: Option<i64>, dtype: DType) -
                 0
             }
         }
-        // An unsigned operand's top bit counts as its sign: LLVM's ashr, which XLA emits, has no type of its own.
+        // An unsigned operand's top bit counts as its sign: the shift that XLA emits (`ashr`) has no type of its own.
         Binary::ShiftRightArithmetic => sign_extended(a, width) >> if inside { b } else { 63 },
     };
     Some(wrap(dtype, value))
@@ -206,7 +206,7 @@ mod tests {
             (Binary::Add, DType::S8, 127, 1, -128),
             (Binary::Subtract, DType::U8, 0, 1, 255),
             (Binary::Multiply, DType::S16, 300, 300, 24_464),
-            // XLA:CPU of jaxlib 0.10.2, `jax.lax.mulhi`.
+            // jaxlib 0.10.2 on a CPU, `jax.lax.mulhi`.
             (Binary::MultiplyHigh, DType::S8, -128, -128, 64),
             (Binary::MultiplyHigh, DType::S8, -1, 1, -1),
             (Binary::MultiplyHigh, DType::U8, 255, 255, 254),

@@ -65,13 +65,10 @@ fn headline(suite: &SuiteRecord) -> Option<Headline<'_>> {
     let counted: Vec<(&Pool, Rate)> = pools.iter().filter_map(|pool| Some((pool, pool.rate()?))).collect();
     let first = heaviest(counted.iter().map(|(pool, _)| *pool).filter(|pool| pool.found > 0))?;
     let mut alike: Vec<&(&Pool, Rate)> = counted.iter().filter(|(pool, _)| pool.check == first.check).collect();
-    // The most and the least of them: what is lost, and what keeps it.
     alike.sort_by(|(_, a), (_, b)| b.share.total_cmp(&a.share));
-    if alike.len() > BARS {
-        let last = alike.split_off(alike.len() - BARS / 2);
-        alike.truncate(BARS - last.len());
-        alike.extend(last);
-    }
+    let named = alike.iter().position(|(pool, _)| std::ptr::eq(*pool, first));
+    let alike: Vec<&(&Pool, Rate)> =
+        shown_bars(alike.len(), named).into_iter().filter_map(|at| alike.get(at).copied()).collect();
     let shared = alike.iter().all(|(pool, _)| pool.program == first.program);
     let bars = alike.iter().map(|(pool, rate)| Bar {
         label: if shared { mode(pool.subject) } else { format!("{}, {}", pool.program, mode(pool.subject)) },
@@ -86,6 +83,21 @@ fn headline(suite: &SuiteRecord) -> Option<Headline<'_>> {
         found: first.found,
         bars: bars.collect(),
     })
+}
+
+/// The positions of the bars that are shown, of so many from the largest on: the most and the least of them (losses, and what avoids
+/// them), and the one that the sentence names.
+fn shown_bars(count: usize, named: Option<usize>) -> Vec<usize> {
+    if count <= BARS {
+        return (0..count).collect();
+    }
+    let mut most: Vec<usize> = (0..BARS / 2).collect();
+    let least = count - BARS / 2..count;
+    if let Some(named) = named.filter(|named| !most.contains(named) && !least.contains(named)) {
+        most.pop();
+        most.push(named);
+    }
+    most.into_iter().chain(least).collect()
 }
 
 fn article(headline: &Headline) -> Markup {
@@ -111,7 +123,13 @@ fn row(bar: &Bar) -> Markup {
     let width = format!("{:.1}", 100.0 * bar.rate.share);
     html! {
         tr {
-            th scope="row" { (bar.label) }
+            th scope="row" {
+                @for (at, part) in bar.label.split_inclusive(',').enumerate() {
+                    // Parameters have no space at which a narrow screen could break them.
+                    @if at > 0 && !part.starts_with(' ') { wbr; }
+                    (part)
+                }
+            }
             td {
                 span.track aria-hidden="true" { span class={ "bar " (class) } style={ "width:" (width) "%" } {} }
                 span.share { (percent(bar.rate.share)) small { " of " (bar.rows) " rows" } }
@@ -132,8 +150,8 @@ fn mode(subject: &str) -> String {
     let excess = match mode.excess.name {
         "off" => "every rounding kept",
         "as-compiled" => "as compiled",
-        "cpu" => "roundings left out as by XLA:CPU",
-        "gpu" => "roundings left out as by XLA:GPU",
+        "cpu" => "roundings left out as by the CPU's compiler",
+        "gpu" => "roundings left out as by the GPU's compiler",
         "tpu" => "roundings left out as by the TPU model",
         other => other,
     };
@@ -147,9 +165,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_bar_that_the_sentence_names_is_shown() {
+        assert_eq!(shown_bars(4, Some(2)), [0, 1, 2, 3]);
+        assert_eq!(shown_bars(10, Some(1)), [0, 1, 2, 7, 8, 9]);
+        assert_eq!(shown_bars(10, Some(5)), [0, 1, 5, 7, 8, 9]);
+        assert_eq!(shown_bars(10, Some(8)), [0, 1, 2, 7, 8, 9]);
+    }
+
+    #[test]
     fn modes_are_told_in_words() {
-        assert_eq!(mode("v5e/default/cpu"), "v5e, one bf16 pass, roundings left out as by XLA:CPU");
-        assert_eq!(mode("xla-cpu/default/as-compiled"), "xla-cpu, as compiled");
+        assert_eq!(mode("v5e/default/cpu"), "v5e, one bf16 pass, roundings left out as by the CPU's compiler");
+        assert_eq!(mode("cpu/default/as-compiled"), "cpu, as compiled");
         assert_eq!(mode("v6e/high/off+acc=chain"), "v6e, three bf16 passes, every rounding kept, acc=chain");
         assert_eq!(mode("recorded"), "recorded");
         assert_eq!([0.0, 0.3829, 0.0107, 0.0012].map(percent), ["0 %", "38 %", "1.1 %", "0.12 %"]);

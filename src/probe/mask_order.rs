@@ -92,12 +92,12 @@ pub enum Order {
     /// The same; they join one after the other.
     LanesInOrder(usize),
     /// Chains over blocks of so many terms while two blocks are left, and over halves of what is left then; their sums are added in
-    /// order. So GotoBLAS and OpenBLAS cut K (driver/level3/level3.c, `GEMM_Q`).
+    /// order. So GotoBLAS and its heirs cut K (driver/level3/level3.c, `GEMM_Q`).
     GotoBlocks(usize),
     /// Windows of 32, their sums the same way, until one is left.
     Windows,
-    /// So many lanes; each sums stretches of four, and their sums the same way, until one is left; lanes join by halving, as
-    /// YNNPACK's do (FACTS 3.11).
+    /// So many lanes; each sums stretches of four, and their sums the same way, until one is left; lanes join by halving
+    /// (FACTS 3.11).
     LanesOfFours(usize),
     /// Vectors of so many lanes into so many accumulators, in turn; each begins anew after so many vectors. Accumulators
     /// join one after the other, and so do the lanes, as in PyTorch's sums.
@@ -160,7 +160,7 @@ impl Order {
             Order::LanesInOrder(lanes) => format!("{lanes} lanes, joined in order"),
             Order::GotoBlocks(size) => {
                 format!(
-                    "blocks of {size} and the rest in two halves, each from zero, joined in order, as OpenBLAS cuts K"
+                    "blocks of {size} and the rest in two halves, each from zero, joined in order, as GotoBLAS cuts K"
                 )
             }
             Order::Windows => "windows of 32, and their sums the same way".to_string(),

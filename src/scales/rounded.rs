@@ -64,7 +64,7 @@ fn follows(types: &Types, way: &Way, value: f32, stored: u8, scale: f64) -> (boo
     let rounded = types.element.round(dividend, divisor, way.rounding);
     let number = types.element.decode(stored);
     let is_equal = stored == rounded.code || number == 0.0 && types.element.decode(rounded.code) == 0.0;
-    // XLA:CPU and TPUs take subnormal inputs for zero.
+    // Processors that flush take subnormal inputs for zero (FACTS 3.4).
     let is_flushed = value.abs() < f32::MIN_POSITIVE && number == 0.0;
     // int8 may be kept symmetric.
     let is_symmetric = rounded.saturated && number == -types.element.max() && value < 0.0;

@@ -5,6 +5,7 @@ use crate::ir::{Binary, Computation, DotPlan, Fusion, Instruction, LibraryFuncti
 use crate::machine::{
     Backend, Code, CodeNote, CodedColumns, CodedOrder, DotKernel, Kernel, Named, SumCodes, Ties, Value,
 };
+use crate::rewrite::{self, Policy};
 use crate::tensor::DType;
 
 use super::coded_sum::CodedSum;
@@ -22,6 +23,18 @@ pub struct XlaCpu;
 impl Backend for XlaCpu {
     fn name(&self) -> &'static str {
         "xla-cpu"
+    }
+
+    fn title(&self) -> &'static str {
+        "XLA:CPU"
+    }
+
+    fn excess(&self) -> &'static Policy {
+        &rewrite::CPU
+    }
+
+    fn dump_folder(&self) -> &'static str {
+        "cpu"
     }
 
     fn plan(&self, computation: &Computation, uses: &[usize], regions: &Regions, keeps_orders: bool) -> Vec<Kernel> {

@@ -14,7 +14,7 @@ mod library;
 mod side_by_side;
 mod sum_loop_order;
 
-use ulpgate_ir::{analysis, budget, deadline, ir, num, tensor};
+use ulpgate_ir::{analysis, budget, deadline, ir, num, rewrite, tensor};
 use ulpgate_machine as machine;
 
 pub use cpu_row::XLA_CPU;

@@ -259,6 +259,29 @@ mod tests {
         assert_eq!(left(14, [6, 7]), 0.0);
     }
 
+    /// Without a loop the first term of a register joins behind the second, but for terms of two products: 2^-24 before 2^-23 is lost
+    /// beside 1, and behind it rounds up.
+    #[test]
+    fn terms_of_two_products_join_in_order() {
+        let unrolled = SumLoop::Columns(Columns {
+            extent: 16,
+            lanes: 2,
+            registers: 2,
+            masked: false,
+            alone: 0,
+            lanes_of_rest: 1,
+            unrolled: true,
+        });
+        let sum = |products: usize| {
+            let mut terms = vec![[0.0; 3]; 16];
+            (terms[0][0], terms[2][0], terms[6][0]) = (1.0, 2f64.powi(-24), 2f64.powi(-23));
+            let terms: Vec<&[f64]> = terms.iter().map(|term| &term[..products]).collect();
+            SideBySide { sum_loop: unrolled, flush: true }.sums(&terms, 16, 0.0, true)[0]
+        };
+        let (in_order, exchanged) = (1.0 + 2f32.powi(-23), 1.0 + 2f32.powi(-22));
+        assert_eq!([1, 2, 3].map(sum), [exchanged, in_order, exchanged]);
+    }
+
     /// Counted by hand: the additions that one term meets in its lane, between registers and between lanes.
     #[test]
     fn chains_are_as_long_as_lanes_and_their_joins() {

@@ -20,7 +20,7 @@ fn everything_listed_is_explained() {
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words(&explained).contains(&words(doc)), "{kind} {name}: {explained}");
     }
-    assert_eq!(kinds.len(), 14, "{kinds:?}");
+    assert_eq!(kinds.len(), 15, "{kinds:?}");
     // A name is a line of the list.
     let names = text.lines().filter(|line| line.starts_with("  ")).count();
     assert_eq!(names, entries.len(), "{text}");
@@ -179,11 +179,37 @@ fn words_of_the_output_are_explained() {
         ("excess", "digits that a compiler keeps"),
         ("rule", "A rewrite that a compiler does"),
         ("ulp", "Unit in the last place"),
+        ("rounding-removed", "The compiler left out a rounding"),
+        ("attribute-changed", "An attribute or a key of a configuration"),
     ] {
         let out = folder.exits(0, &["explain", word]).out;
         assert!(out.starts_with(&format!("{word}: ")) && out.contains(says), "{out}");
         assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
     }
+    // As they are printed.
+    for (word, says) in [
+        ("PROVEN", "no choice of a compiler changes"),
+        ("REACHABLE", "each of which a compiler may take"),
+        ("OPEN", "neither proven nor refuted"),
+        ("PART", "an input was found"),
+        ("BITS", "gives the same bits"),
+        ("CONFORMING", "no mode gives these bits"),
+        ("OUTSIDE", "nothing that is permitted"),
+        ("UNKNOWN", "neither permitted nor refuted"),
+        ("relative rms", "Root mean square"),
+        ("TF32", "bits, largest finite value"),
+    ] {
+        let out = folder.exits(0, &["explain", word]).out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(out.contains(says), "{word}: {out}");
+    }
+}
+
+/// A point between the operands of a product ends no sentence.
+#[test]
+fn a_line_of_a_list_is_not_cut_at_a_product() {
+    let folder = Folder::new(&[]);
+    let out = folder.exits(0, &["list", "programs"]).out;
+    assert!(out.contains("matmul               out = lhs . rhs with the shapes"), "{out}");
 }
 
 /// A suite is shown by what it asks, and not as a list of its cases.
@@ -200,6 +226,35 @@ fn a_suite_is_shown_by_its_questions() {
         "Next: `ulpgate run tiny`",
     ] {
         assert!(out.contains(says), "{says}: {out}");
+    }
+}
+
+/// `ulpgate init` calls its suite as a program is called: the suite comes first, and the program's instructions not at all.
+#[test]
+fn a_suite_comes_before_a_program_of_its_name() {
+    let folder = Folder::new(&[("argmax", TINY)]);
+    let out = folder.exits(0, &["explain", "argmax"]).out;
+    assert!(out.starts_with("argmax: The most probable token survives\n\nWhy it matters: "), "{out}");
+    let (suite, program) =
+        out.split_once("\nOf the programs that `ulpgate list programs` names, argmax: token =").unwrap();
+    assert!(suite.contains("1 case in 1 group:") && program.contains("Parameters:"), "{out}");
+    assert!(!out.contains("ENTRY main"), "{out}");
+    assert!(folder.exits(0, &["explain", "argmax[dtype=f32]"]).out.contains("ENTRY main"));
+}
+
+/// A command that a text names is on one line, so that a reader can copy it.
+#[test]
+fn commands_are_not_folded() {
+    let folder = Folder::new(&[("tiny", TINY)]);
+    for columns in [30, 40, 50, 57, 58, 59, 60, 80] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ulpgate"));
+        let ran = command.args(["run", "--out", "there"]).current_dir(folder.path("."));
+        let ran = ran.env("COLUMNS", columns.to_string());
+        let out = String::from_utf8(ran.output().unwrap().stdout).unwrap();
+        let lines: Vec<&str> = out.lines().collect();
+        let next = lines.iter().position(|line| line.starts_with("Next:")).unwrap();
+        assert!(lines[next..].len() > 1 || columns == 80, "{out}");
+        assert!(lines[next..].iter().all(|line| line.matches('`').count() % 2 == 0), "{out}");
     }
 }
 

@@ -2,6 +2,8 @@
 
 use quick_junit::{NonSuccessKind, Report, TestCaseStatus};
 use serde_json::Value;
+use ulpgate::file::safetensors;
+use ulpgate::tensor::{Data, Tensor};
 
 use super::Folder;
 
@@ -104,6 +106,24 @@ fn changes_are_listed_by_their_kind() {
     let folder = folder();
     let found = folder.exits(1, &["hlo", "diff", "old/tpu/v5e/f.before.hlo", "new/tpu/v5e/f.before.hlo", "--by-kind"]);
     assert!(found.out.starts_with("rounding-added: 1\n  y: f32 for z -> bf16 for z\nNext: "), "{}", found.out);
+}
+
+/// No guard is looked for against a change that shows in no result: `same` asks for all inputs, in the mode of the comparison.
+#[test]
+fn the_next_command_follows_from_the_results() {
+    let folder = folder();
+    let [old, new] = ["old/tpu/v5e/f.before.hlo", "new/tpu/v5e/f.before.hlo"];
+    let compared = |numbers: [f32; 2]| {
+        let x = Tensor::new(&[2], Data::F32(numbers.to_vec()));
+        safetensors::write(&folder.path("in.safetensors"), &[("arg0".to_string(), x)]).unwrap();
+        let mode = ["--inputs", "in.safetensors", "--mode", "cpu/highest/off"];
+        folder.exits(1, &[["hlo", "diff", old, new].as_slice(), &mode].concat()).out
+    };
+    let equal = compared([1.0, 0.5]);
+    let next = format!("Next:\n    `ulpgate same {old} {new} --mode cpu/highest/off`\n    says");
+    assert!(equal.contains("equal, bit for bit") && equal.contains(&next), "{equal}");
+    let differing = compared([1.0, 0.123]);
+    assert!(differing.contains("`ulpgate explore ") && !differing.contains("`ulpgate same"), "{differing}");
 }
 
 #[test]

@@ -38,6 +38,10 @@ fn verdicts_have_their_exit_codes() {
     assert!(json.out.contains("\"verdict\": \"part\""), "{}", json.out);
     let open = folder.exits(2, &["same", "a/cast.hlo", "b/cast.hlo", "--trials", "0"]);
     assert!(open.out.starts_with("OPEN\n") && open.err.contains("open; missing:"), "{}{}", open.out, open.err);
+    // Of two folders the lines of the pair say so, once.
+    let pairs = folder.exits(2, &["same", "a", "b", "--trials", "0"]);
+    assert!(pairs.out.contains("cast.hlo\nOPEN\n  missing: ") && !pairs.out.contains("open;"), "{}", pairs.out);
+    assert!(pairs.out.contains("2 pairs: 1 the same, 0 part, 1 not judged"), "{}", pairs.out);
     let unknown = folder.exits(2, &["same", "a/cast.hlo", "b/cast.hlo", "--assume", "prefi"]);
     assert!(unknown.err.contains("prefix"), "{}", unknown.err);
 }

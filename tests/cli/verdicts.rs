@@ -41,7 +41,9 @@ fn a_suites_claim_and_finding_are_told_in_words() {
         "{out}"
     );
     let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains(" % of rows (1 case, 1 known)"), "{out}");
+    // Of its 64 rows 26 lose their token: 40.625 %.
+    assert!(words.contains(" in 40.6 % of rows (1 case, 1 known)"), "{out}");
+    assert!(folder.read("reports/keep.csv").contains(",0,finding,26,"), "{out}");
     assert!(
         out.contains("a-suite-with-a-rather-long-name: Softmax stays inside its bound\n  max_ulp of softmax"),
         "{out}"

@@ -70,9 +70,19 @@ fn a_call_gets_its_operands_once() {
 
 #[test]
 fn an_unknown_attribute_of_the_start_belongs_to_the_call() {
-    let read = |start: &str| lower(&parse(&text(start, UPDATE)).unwrap()).unwrap();
-    let settings = Settings::new(&"v5e/default/as-compiled".parse::<Mode>().unwrap());
-    let [plain, odd] = [read(START), read(&format!("{START}, rounding=odd"))];
-    assert!(matches!(compare(&plain, &plain, &settings).unwrap().verdict, Verdict::Same));
-    assert!(!matches!(compare(&plain, &odd, &settings).unwrap().verdict, Verdict::Same));
+    let one = "s = ((f32[2]), f32[2], u32[]) call-start(y), to_apply=outer";
+    let between = "t = ((f32[2]), f32[2]) call-update(s, y)";
+    for (start, update) in [
+        (START.to_string(), UPDATE.to_string()),
+        (one.to_string(), UPDATE.replace("(s, y, x)", "(s, x)")),
+        (format!("{START}\n  {between}"), UPDATE.replace("(s, y, x)", "(t, x)")),
+    ] {
+        // The call has no use of its first operand, so that nothing else can carry the attribute to its result.
+        let text = |start: &str| text(start, &update).replace("subtract(a, b)", "negate(b)");
+        let read = |start: &str| lower(&parse(&text(start)).unwrap()).unwrap();
+        let settings = Settings::new(&"v5e/default/as-compiled".parse::<Mode>().unwrap());
+        let [plain, odd] = [read(&start), read(&format!("{start}, rounding=odd"))];
+        assert!(matches!(compare(&plain, &plain, &settings).unwrap().verdict, Verdict::Same), "{start}");
+        assert!(!matches!(compare(&plain, &odd, &settings).unwrap().verdict, Verdict::Same), "{start}");
+    }
 }

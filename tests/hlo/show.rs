@@ -32,6 +32,18 @@ fn shown(name: &str) -> Flow {
     shown_in(name, modes)
 }
 
+/// Without a mode those compilers are asked that this build emulates, and those that only rewrite; of a compiled file none.
+#[test]
+fn compilers_are_asked_about_a_file_that_is_not_compiled() {
+    let asked = |name: Option<&str>, compiled| -> Vec<String> {
+        flow::compilers(name, compiled).unwrap().iter().map(Mode::to_string).collect()
+    };
+    assert_eq!(asked(None, false), COMPILERS);
+    assert!(asked(None, true).is_empty());
+    assert_eq!(asked(Some("cpu/f32/off"), true), ["cpu/f32/off"]);
+    assert!(flow::compilers(Some("cpu/f32"), false).is_err());
+}
+
 fn with_role<'a>(flow: &'a Flow, role: &str) -> Vec<&'a Value> {
     flow.values.iter().filter(|v| v.role.as_deref() == Some(role)).collect()
 }

@@ -209,7 +209,7 @@ fn pytorch_on_a_cpu_is_measured() {
         (
             "matmul f32 highest",
             "order at K = 1024",
-            "blocks of 384 and the rest in two halves, each from zero, joined in order, as OpenBLAS cuts K",
+            "blocks of 384 and the rest in two halves, each from zero, joined in order, as GotoBLAS cuts K",
         ),
         ("sum f32", "order of 32", "8 lanes, joined in order"),
         (

@@ -78,6 +78,16 @@ fn what_is_kept_of_packed_integers_is_what_was_put_there() {
     let wide =
         |by: usize| format!("w = s64[4] convert(b)\n v = s64[4] convert(by{by})\n ROOT r = s64[4] shift-left(w, v)");
     assert!(same(&narrow(20), &wide(20)) && !same(&narrow(30), &wide(30)));
+    let unsigned = |text: String| {
+        let text = text.replace("s64", "u64").replace("t = s32", "t = u32").replace("by", "v").replace("(b", "(u");
+        format!(
+            "k = u32[4] parameter(2)\n none = u32[4] constant({{0,0,0,0}})\n most = u32[4] constant({{7,7,7,7}})\n \
+             u = u32[4] clamp(none, k, most)\n v20 = u32[4] constant({{20,20,20,20}})\n \
+             v30 = u32[4] constant({{30,30,30,30}})\n {text}"
+        )
+    };
+    assert!(same(&unsigned(narrow(20)), &unsigned(wide(20))));
+    assert!(!same(&unsigned(narrow(30)), &unsigned(wide(30))));
     // Without a clamp an integer may be of any size.
     assert!(!same(
         "ROOT r = s32[4] copy(i)",

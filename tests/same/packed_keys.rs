@@ -53,21 +53,15 @@ fn top_k_by_packed_keys_is_top_k() {
 
 #[test]
 fn other_keys_are_no_top_k() {
-    // Equal floats come from the last place on.
-    let last_first = KEYS.replace("constant(65535)", "constant(65520)");
-    let taken_out = TAKEN_OUT.replace("  ch =", "  cl = s32[] constant(65520)\n  ch =");
-    let keys = last_first.replace(
-        "  cl = s32[] constant(65520)\n  bl = s32[2,8] broadcast(cl)",
-        "  cb = s32[] constant(65520)\n  bl = s32[2,8] broadcast(cb)",
-    );
-    let text = compiled(
-        &keys,
-        SORT,
-        &taken_out.replace(
-            "i = s32[2,3] and(n, dl)",
-            "cf = s32[] constant(15)\n  df = s32[2,3] broadcast(cf), dimensions={}\n  i = s32[2,3] and(n, df)",
-        ),
-    );
+    // Equal floats come from the last place on: the place itself stands below the float.
+    let last_first = KEYS
+        .replace("cl = s32[] constant(65535)", "ck = s32[] constant(-65536)")
+        .replace("broadcast(cl)", "broadcast(ck)")
+        .replace("or(ordered, bl)", "and(ordered, bl)");
+    let taken_out = TAKEN_OUT
+        .replace("  ch =", "  cl = s32[] constant(65535)\n  ch =")
+        .replace("n = s32[2,3] xor(best, dl)", "n = s32[2,3] copy(best)");
+    let text = compiled(&last_first, SORT, &taken_out);
     assert!(!is_top_k(&text), "{text}");
     // Negative floats in the order of their magnitudes.
     let unspread = KEYS

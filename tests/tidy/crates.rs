@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::{HOMES, root, sources};
+use crate::{HOMES, files, root, sources};
 
 /// The crates below `src/`, each with those that it may use. `oracle` and `machine` do not see each other.
 const ARROWS: [(&str, &[&str]); 7] = [
@@ -59,4 +59,27 @@ fn one_file_names_the_crate_of_the_backend() {
         }
     }
     assert_eq!(naming, ["numerics/mode/chips.rs"]);
+}
+
+/// Words of the backend's compiler and of the libraries that it calls, in lower case.
+const BACKEND_WORDS: [&str; 10] =
+    ["xla:cpu", "xla-cpu", "xla_cpu", "ynn", "glibc", "eigen", "openblas", "duccfft", "introsort", "llvm"];
+
+/// Files outside of the backend's crate that name it, each with its number of lines: attributes of files that it compiled, and the
+/// list of chips.
+const NAMING_THE_BACKEND: [(&str, usize); 2] = [("hlo/settings/attribute_table.rs", 2), ("numerics/mode/chips.rs", 7)];
+
+#[test]
+fn the_backend_is_named_in_its_crate_and_two_files() {
+    let source = root().join("src");
+    let mut naming: Vec<(String, usize)> = Vec::new();
+    for path in files(&source, "rs").into_iter().filter(|path| !path.starts_with(source.join("xla_cpu"))) {
+        let text = fs::read_to_string(&path).unwrap().to_lowercase();
+        let count = text.lines().filter(|line| BACKEND_WORDS.iter().any(|word| line.contains(word))).count();
+        if count > 0 {
+            naming.push((path.strip_prefix(&source).unwrap().display().to_string(), count));
+        }
+    }
+    naming.sort();
+    assert_eq!(naming, NAMING_THE_BACKEND.map(|(file, lines)| (file.to_string(), lines)));
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::diff::{Change, ChangeKind, Scores, difference, outcomes};
 use crate::file::safetensors;
-use crate::machine::Mode;
+use crate::machine::{EmulatedCompiler, Mode, chip_of_dumps, emulated_compilers};
 use crate::tensor::Tensor;
 
 use super::super::check_target;
@@ -49,9 +49,7 @@ pub struct HloDiffArguments {
     /// cpu
     #[arg(long, value_name = "IN.safetensors")]
     inputs: Option<PathBuf>,
-    /// Machine to run them on, as chip/precision/excess[+key=value...] [default: v5e/default/as-compiled; in folders
-    /// CHIP/default/as-compiled below tpu/CHIP, and xla-cpu/default/as-compiled below cpu]
-    #[arg(long, value_name = "MODE", requires = "inputs")]
+    #[arg(long, value_name = "MODE", requires = "inputs", help = mode_help())]
     mode: Option<Mode>,
     /// Machine for AFTER, such as that of another release [default: that of BEFORE]
     #[arg(long, value_name = "MODE", requires = "inputs")]
@@ -82,9 +80,10 @@ pub struct HloDiffArguments {
 }
 
 impl HloDiffArguments {
-    fn compared(&self) -> Compared<'_> {
-        let HloDiffArguments { before, after, inputs, accept, .. } = self;
-        Compared { before, after, inputs: inputs.as_deref(), accept: accept.as_deref() }
+    /// The comparison, for the next command. `is_equal` says that the results of the inputs are.
+    fn compared(&self, is_equal: bool) -> Compared<'_> {
+        let HloDiffArguments { before, after, inputs, accept, mode, .. } = self;
+        Compared { before, after, inputs: inputs.as_deref(), accept: accept.as_deref(), mode: mode.as_ref(), is_equal }
     }
 }
 
@@ -120,11 +119,12 @@ pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Fa
             })
         }
     };
-    arguments.formats.write(&[], || found.groups(&arguments.compared().next()), out)?;
+    let compared = arguments.compared(found.is_equal());
+    arguments.formats.write(&[], || found.groups(&compared.next()), out)?;
     let exit = exit?;
     let Some(accepted) = accepted else {
         if exit == Exit::Found && !arguments.json {
-            arguments.compared().tell(out)?;
+            compared.tell(out)?;
         }
         return Ok(exit);
     };
@@ -142,7 +142,7 @@ pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Fa
     }
     let exit = if left.is_empty() { exit } else { Exit::Found };
     if exit == Exit::Found {
-        arguments.compared().tell(out)?;
+        compared.tell(out)?;
     }
     Ok(exit)
 }
@@ -185,6 +185,9 @@ fn run_accepting(
     }
     let Some(accepted) = accepted else {
         let told = run_pair(arguments, manifests, out)?;
+        if arguments.inputs.is_some() {
+            problems.ran(told.equal_results.is_some());
+        }
         problems.add(name, told.found.into_iter().map(|told| told.problem));
         if let Some(Equal { results, but_for_nans, why }) = told.equal_results.filter(|_| !arguments.json) {
             let why = why.map(|why| format!(": {why}")).unwrap_or_default();
@@ -334,6 +337,18 @@ fn write_by_kind(changes: &[Change], out: &mut dyn Write) -> Result<(), Failure>
 /// The machine that both files of a pair run on where nothing else is said.
 const DEFAULT_MODE: &str = "v5e/default/as-compiled";
 
+/// The help of `--mode`, which lists the folders of the compilers that this build emulates.
+fn mode_help() -> String {
+    let below = |compiler: EmulatedCompiler| {
+        format!(", and {}/default/as-compiled below {}", compiler.off.chip.name, compiler.dump_folder)
+    };
+    let below: String = emulated_compilers().into_iter().map(below).collect();
+    format!(
+        "Machine to run them on, as chip/precision/excess[+key=value...] [default: {DEFAULT_MODE}; in folders \
+         CHIP/default/as-compiled below tpu/CHIP{below}]"
+    )
+}
+
 /// The machine that a file of a folder was compiled for, by its path there, as `scripts/dump_hlo.py` lays files out;
 /// `None` where the path does not say.
 fn mode_of(path: &Path) -> Result<Option<Mode>, Failure> {
@@ -341,7 +356,7 @@ fn mode_of(path: &Path) -> Result<Option<Mode>, Failure> {
     let folders: Vec<&str> = parent.iter().filter_map(|part| part.to_str()).collect();
     let chip = match folders.iter().position(|folder| *folder == "tpu") {
         Some(at) => folders.get(at + 1).copied(),
-        None => folders.contains(&"cpu").then_some("xla-cpu"),
+        None => folders.iter().find_map(|folder| chip_of_dumps(folder)),
     };
     let Some(chip) = chip else { return Ok(None) };
     let mode = format!("{chip}/default/as-compiled").parse();

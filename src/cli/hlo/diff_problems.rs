@@ -15,7 +15,11 @@ const NOT_JUDGED: &str = "not-judged";
 
 /// The pairs that were compared so far.
 #[derive(Default)]
-pub struct DiffProblems(Vec<Test>);
+pub struct DiffProblems {
+    tests: Vec<Test>,
+    /// Whether the results of all pairs that were run are equal; `None` where none was run.
+    equal: Option<bool>,
+}
 
 /// A finding of one pair, with the line that is printed for it.
 pub struct Told {
@@ -57,10 +61,20 @@ pub fn told(before: &Path, module: &Module, changes: &[Change], results: &[Outco
 }
 
 impl DiffProblems {
+    /// Notes that a pair was run, and whether its results are equal.
+    pub fn ran(&mut self, is_equal: bool) {
+        self.equal = Some(self.equal.unwrap_or(true) && is_equal);
+    }
+
+    /// Whether programs were run, and no result differs.
+    pub fn is_equal(&self) -> bool {
+        self.equal == Some(true)
+    }
+
     /// Adds a pair, by its name.
     pub fn add(&mut self, name: &Path, found: impl IntoIterator<Item = Problem>) {
         let problems = found.into_iter().collect();
-        self.0.push(Test { name: name.display().to_string(), is_judged: true, known: Vec::new(), problems });
+        self.tests.push(Test { name: name.display().to_string(), is_judged: true, known: Vec::new(), problems });
     }
 
     /// Adds a pair that could not be judged.
@@ -94,12 +108,12 @@ impl DiffProblems {
 
     /// The group of all pairs. The sentence that names the next command ends the evidence of each finding.
     pub fn groups(mut self, next: &str) -> Vec<Group> {
-        for problem in self.0.iter_mut().flat_map(|test| &mut test.problems) {
+        for problem in self.tests.iter_mut().flat_map(|test| &mut test.problems) {
             if problem.rule != NOT_JUDGED {
                 problem.evidence.push(next.to_string());
             }
         }
-        vec![Group { name: "hlo diff".to_string(), tests: self.0 }]
+        vec![Group { name: "hlo diff".to_string(), tests: self.tests }]
     }
 }
 

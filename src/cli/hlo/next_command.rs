@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use crate::machine::Mode;
+
 use super::super::Failure;
 use super::super::summary::{shell_word, wrap};
 
@@ -16,6 +18,10 @@ pub struct Compared<'a> {
     pub inputs: Option<&'a Path>,
     /// The list of accepted changes.
     pub accept: Option<&'a Path>,
+    /// The machine, where one was named.
+    pub mode: Option<&'a Mode>,
+    /// Whether the results of these inputs are equal bit for bit.
+    pub is_equal: bool,
 }
 
 impl Compared<'_> {
@@ -23,12 +29,16 @@ impl Compared<'_> {
     pub fn next(&self) -> String {
         let shown = |path: &Path| shell_word(&path.display().to_string());
         let (before, after) = (shown(self.before), shown(self.after));
+        let mode = self.mode.map(|mode| format!(" --mode {}", shell_word(&mode.to_string()))).unwrap_or_default();
         if self.accept.is_some() {
             return "Next: `ulpgate same` says whether a change shows in any bit; the same command with --bless accepts what \
                     there is now."
                 .to_string();
         }
         match self.inputs {
+            Some(_) if self.is_equal => format!(
+                "Next: `ulpgate same {before} {after}{mode}` says whether any input gives other bits; `--accept FILE --bless` accepts it."
+            ),
             None => format!(
                 "Next: --inputs IN.safetensors shows what that does to results; `ulpgate same {before} {after}` says whether any \
                  bit changes."

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::flow;
+use crate::machine::Mode;
 
 use super::{Exit, Failure, read_with_opaque};
 
@@ -13,9 +14,7 @@ use super::{Exit, Failure, read_with_opaque};
 pub struct HloShowArguments {
     /// HLO text, before or after optimization
     file: PathBuf,
-    /// Compiler to ask for its elisions (chip/precision/excess); without it, for a file that is not compiled yet:
-    /// xla-cpu/default/cpu, v5e/default/gpu and v5e/default/tpu
-    #[arg(long)]
+    #[arg(long, help = mode_help())]
     mode: Option<String>,
     /// Print as JSON
     #[arg(long, conflicts_with = "dot")]
@@ -26,6 +25,16 @@ pub struct HloShowArguments {
     /// Values that only move or convert as well
     #[arg(long)]
     all: bool,
+}
+
+/// The help of `--mode`, which lists the modes that this build asks.
+fn mode_help() -> String {
+    let asked = flow::compilers(None, false).unwrap_or_default();
+    let asked: Vec<String> = asked.iter().map(Mode::to_string).collect();
+    let asked = asked.join(", ");
+    format!(
+        "Compiler to ask for its elisions (chip/precision/excess); without it, for a file that is not compiled yet: {asked}"
+    )
 }
 
 pub fn run(arguments: &HloShowArguments, out: &mut dyn Write) -> Result<Exit, Failure> {

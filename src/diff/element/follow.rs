@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::analysis::{Analysis, Precision, accumulates_in};
-use crate::ir::{Computation, ComputationId, Instruction, Op, Shape, ValueId, movement};
+use crate::ir::domain::{self, Domain, Ran};
+use crate::ir::{Class, Computation, ComputationId, Instruction, Op, Shape, ValueId, movement};
 use crate::tensor::DType;
 
 use super::super::graph::ArithmeticHabits;
@@ -83,7 +84,32 @@ pub struct Follower<'a> {
     depth: usize,
 }
 
-/// An operation with what its operands are.
+impl Domain for Follower<'_> {
+    type Value = FollowedElements;
+    type Error = Abandoned;
+
+    fn tuple(parts: Vec<FollowedElements>) -> FollowedElements {
+        FollowedElements::Tuple(parts)
+    }
+
+    fn into_parts(value: FollowedElements) -> Vec<FollowedElements> {
+        value.parts()
+    }
+
+    fn call(&mut self, callee: ComputationId, arguments: Vec<FollowedElements>) -> FollowResult<FollowedElements> {
+        Follower::call(self, callee, &arguments)
+    }
+
+    fn is_true(&self, predicate: &FollowedElements) -> Option<bool> {
+        predicate.all().first().and_then(|element| element.integer()).map(|flag| flag != 0)
+    }
+
+    fn follows_trip(&self, trips: usize) -> bool {
+        trips < TRIPS
+    }
+}
+
+/// An operation with the elements of its operands.
 pub struct FollowedOperation<'s> {
     pub instruction: &'s Instruction,
     pub operands: Vec<FollowedElements>,
@@ -202,50 +228,37 @@ impl<'a> Follower<'a> {
         let (instruction, operands) = (site.instruction, &site.operands);
         let read: usize = operands.iter().flat_map(FollowedElements::arrays).map(<[Element]>::len).sum();
         self.spend(instruction.shape.elements() + read)?;
-        Ok(match &instruction.op {
-            Op::Parameter(_) => return Err(Abandoned),
-            Op::Constant(tensor) => {
+        let op = &instruction.op;
+        Ok(match (op.class(), op) {
+            (Class::Source, Op::Constant(tensor)) => {
                 let data = tensor.data();
                 let float = data.dtype().is_float();
                 let number = |i| if float { data.get_f64(i) } else { data.get_i64(i) as f64 };
                 FollowedElements::array((0..data.len()).map(|i| Element::number(number(i))).collect())
             }
-            Op::Iota { dim } => {
+            (Class::Source, Op::Iota { dim }) => {
                 let mut elements = Vec::with_capacity(instruction.shape.elements());
                 movement::for_each_index(instruction.shape.dims(), |_, index| {
                     elements.push(Element::number(index[*dim] as f64));
                 });
                 FollowedElements::array(elements)
             }
-            Op::Copy | Op::OptimizationBarrier | Op::Reshape => operands[0].clone(),
-            Op::Broadcast { .. }
-            | Op::Transpose { .. }
-            | Op::Slice { .. }
-            | Op::Concatenate { .. }
-            | Op::Pad { .. }
-            | Op::Reverse { .. } => moved(site, operands.len(), &[], &[]),
-            Op::DynamicSlice { .. } | Op::DynamicUpdateSlice | Op::Gather(_) => self.picked(site),
-            Op::Convert
-            | Op::BitcastConvert
-            | Op::ReducePrecision { .. }
-            | Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare { .. }
-            | Op::Select
-            | Op::Clamp => self.pointwise(site),
-            Op::Reduce { dims, to_apply } => self.reduce(site, dims, *to_apply)?,
-            Op::ReduceWindow { window, to_apply } => self.windows(site, window, *to_apply)?,
-            Op::Dot { dims, precision } => self.dot(site, dims, *precision)?,
-            Op::Sort { dim, stable, to_apply } => self.sort(site, *dim, *stable, *to_apply)?,
-            Op::TopK { k, largest } => self.top(site, *k, *largest)?,
-            Op::Scatter { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => self.whole(site),
-            Op::Tuple => FollowedElements::Tuple(operands.clone()),
-            Op::GetTupleElement(index) => operands[0].clone().parts().into_iter().nth(*index).ok_or(Abandoned)?,
-            Op::Opaque(_) => self.whole(site),
-            Op::Call { .. } if self.habits.plans_code => self.unknown(site),
-            Op::Call { to_apply } => self.call(*to_apply, operands)?,
-            Op::While { .. } if self.habits.plans_code => self.unknown(site),
-            Op::While { condition, body } => self.repeat(site, *condition, *body)?,
+            (Class::Source, _) => return Err(Abandoned),
+            (Class::Moves, Op::Copy | Op::OptimizationBarrier | Op::Reshape) => operands[0].clone(),
+            (Class::Moves, _) if op.first_start().is_some() => self.picked(site),
+            (Class::Moves, _) => moved(site, operands.len(), &[], &[]),
+            (Class::Converts | Class::Elementwise, _) => self.pointwise(site),
+            (Class::Combines, Op::Reduce { dims, to_apply }) => self.reduce(site, dims, *to_apply)?,
+            (Class::Combines, Op::ReduceWindow { window, to_apply }) => self.windows(site, window, *to_apply)?,
+            (Class::Combines, Op::Dot { dims, precision }) => self.dot(site, dims, *precision)?,
+            (Class::Ranks, Op::Sort { dim, stable, to_apply }) => self.sort(site, *dim, *stable, *to_apply)?,
+            (Class::Ranks, Op::TopK { k, largest }) => self.top(site, *k, *largest)?,
+            (Class::Combines | Class::Ranks, _) => self.whole(site),
+            (Class::Calls, _) if self.habits.plans_code => self.unknown(site),
+            (Class::Lists | Class::Calls, _) => match domain::run(self, op, operands.clone())? {
+                Ran::Value(value) => value,
+                Ran::Open | Ran::Endless => self.unknown(site),
+            },
         })
     }
 
@@ -259,25 +272,6 @@ impl<'a> Follower<'a> {
             Some(starts) => moved(site, first, &starts, starts_dims),
             None => self.whole(site),
         }
-    }
-
-    /// A loop, trip by trip, as long as no argument decides whether there is another; else nothing is known of it.
-    fn repeat(
-        &mut self,
-        site: &FollowedOperation,
-        condition: ComputationId,
-        body: ComputationId,
-    ) -> FollowResult<FollowedElements> {
-        let mut state = site.operands.clone();
-        for _ in 0..TRIPS {
-            let goes_on = self.call(condition, &state)?;
-            match goes_on.all().first().and_then(|element| element.integer()) {
-                Some(0) => return Ok(FollowedElements::Tuple(state)),
-                Some(_) => state = self.call(body, &state)?.parts(),
-                None => break,
-            }
-        }
-        Ok(self.unknown(site))
     }
 
     /// Elements that the other program does not have: for operations that are not followed, and for code that adds

@@ -39,45 +39,22 @@ pub enum ValueRole {
 
 /// The role of an operation with so many operands; `float` says whether its first operand and its result are floats.
 pub fn role(op: &Op, operands: usize, float: (bool, bool), multiple: bool) -> ValueRole {
-    match op {
-        Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. } => ValueRole::Leaf,
-        Op::Tuple => ValueRole::Results,
+    match (op.class(), op) {
+        (Class::Source, _) => ValueRole::Leaf,
+        (Class::Lists, Op::Tuple) => ValueRole::Results,
         _ if multiple => ValueRole::Group,
-        Op::Convert if float.0 == float.1 => ValueRole::Moves { from: 0, to: 1 },
-        Op::ReducePrecision { .. }
-        | Op::OptimizationBarrier
-        | Op::Copy
-        | Op::Broadcast { .. }
-        | Op::Reshape
-        | Op::Transpose { .. }
-        | Op::Slice { .. }
-        | Op::Reverse { .. }
-        | Op::DynamicSlice { .. }
-        | Op::Gather(_)
-        | Op::Unary(Unary::Abs | Unary::Negate) => ValueRole::Moves { from: 0, to: 1 },
-        Op::Concatenate { .. } => ValueRole::Moves { from: 0, to: operands },
-        Op::Pad { .. } => ValueRole::Moves { from: 0, to: 2 },
-        Op::Select => ValueRole::Moves { from: 1, to: 3 },
-        Op::Clamp => ValueRole::Moves { from: 0, to: 3 },
-        Op::Binary(Binary::Maximum | Binary::Minimum) => ValueRole::Moves { from: 0, to: 2 },
-        Op::Convert
-        | Op::BitcastConvert
-        | Op::DynamicUpdateSlice
-        | Op::Unary(_)
-        | Op::Binary(_)
-        | Op::Compare { .. }
-        | Op::Reduce { .. }
-        | Op::ReduceWindow { .. }
-        | Op::Scatter { .. }
-        | Op::Sort { .. }
-        | Op::TopK { .. }
-        | Op::ApproxTopK(_)
-        | Op::PartialReduce(_)
-        | Op::Dot { .. }
-        | Op::GetTupleElement(_)
-        | Op::Call { .. }
-        | Op::While { .. }
-        | Op::Opaque(_) => ValueRole::Computes,
+        (Class::Moves, Op::Concatenate { .. }) => ValueRole::Moves { from: 0, to: operands },
+        (Class::Moves, Op::Pad { .. }) => ValueRole::Moves { from: 0, to: 2 },
+        (Class::Moves, Op::DynamicUpdateSlice) => ValueRole::Computes,
+        (Class::Moves, _) | (Class::Converts, Op::ReducePrecision { .. }) => ValueRole::Moves { from: 0, to: 1 },
+        (Class::Converts, Op::Convert) if float.0 == float.1 => ValueRole::Moves { from: 0, to: 1 },
+        (Class::Elementwise, Op::Unary(Unary::Abs | Unary::Negate)) => ValueRole::Moves { from: 0, to: 1 },
+        (Class::Elementwise, Op::Binary(Binary::Maximum | Binary::Minimum)) => ValueRole::Moves { from: 0, to: 2 },
+        (Class::Elementwise, Op::Select) => ValueRole::Moves { from: 1, to: 3 },
+        (Class::Elementwise, Op::Clamp) => ValueRole::Moves { from: 0, to: 3 },
+        (Class::Converts | Class::Elementwise | Class::Combines | Class::Ranks | Class::Lists | Class::Calls, _) => {
+            ValueRole::Computes
+        }
     }
 }
 

@@ -47,7 +47,7 @@ fn heading(out: &mut String, flow: &Flow) {
         let order = match &flow.collectives[..] {
             [] => {
                 "Reductions between devices are taken in the order of their group, each step in the region's type: \
-                   XLA:CPU's order, a model for TPUs."
+                   a CPU's order, a model for TPUs."
             }
             _ => "Reductions between devices are taken by the file's plan, each step in the region's type.",
         };

@@ -9,7 +9,7 @@ use super::wrap::{name_with_kind, wrap};
 
 pub(super) fn section(out: &mut String, flow: &Flow) {
     if flow.findings.is_empty() {
-        out.push_str("\nNo findings: whoever reads a value sees it in the same precision.\n");
+        out.push_str("\nNo findings: all users of a value see it in the same precision.\n");
         return;
     }
     out.push_str("\nFindings\n");

@@ -21,7 +21,7 @@ type Result<T> = std::result::Result<T, LowerError>;
 /// Calls inside calls.
 const DEPTH: usize = 128;
 
-/// The scope of a sum or of a product of complex numbers that no fusion holds, as older releases of XLA:CPU leave them, whose
+/// The scope of a sum or of a product of complex numbers that no fusion holds, as older compilers leave them (FACTS 3.9), whose
 /// parts are one code as those of a fusion are, and of a dot that is compiled along with a small loop.
 fn code_of_its_own(lowering: &mut Lowering, instruction: &ast::Instruction, scope: &Scope) -> Option<Scope> {
     let is_code_of_its_own = match (&instruction.opcode, instruction.shape.is_complex()) {

@@ -1,4 +1,4 @@
-//! Operations that XLA:CPU leaves to libraries, as calls of computations that define them.
+//! Operations that a compiler leaves to libraries, as calls of computations that define them.
 
 use std::sync::Arc;
 

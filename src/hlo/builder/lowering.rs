@@ -46,9 +46,9 @@ pub struct Lowering<'a> {
     pub left: usize,
     /// Instructions without semantics that were found so far; `None` if they are errors.
     pub unknown: Option<Vec<Unknown>>,
-    /// Whether what XLA:CPU leaves to libraries stands as a call.
+    /// Whether an operation that a compiler leaves to a library is lowered to a call.
     pub libraries: bool,
-    /// Whether instructions outside of fusions are code of their own: in what XLA:CPU has compiled.
+    /// Whether instructions outside of fusions are code of their own: in files compiled for a CPU.
     pub is_code: bool,
     /// Whether a TPU's compiler wrote the file, which has left dots to the matrix unit alone.
     pub for_tpu: bool,
@@ -66,8 +66,8 @@ pub struct Lowering<'a> {
 
 impl<'a> Lowering<'a> {
     /// Of a module, with nothing lowered yet. `unknown` is where instructions without semantics go, and `None` if they are
-    /// errors; `libraries` says whether what XLA:CPU leaves to libraries stands as a call; `rounds`, whether the file was
-    /// compiled without excess precision.
+    /// errors; `libraries` says whether an operation that a compiler leaves to a library is lowered to a call; `rounds`, whether the
+    /// file was compiled without excess precision.
     ///
     /// # Errors
     /// If the header's counts of devices have no meaning.

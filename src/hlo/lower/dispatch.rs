@@ -7,8 +7,9 @@ use crate::ir::{Op, ValueId};
 use crate::opcode::{Identity, Opcode, Reinterpretation, Single};
 use crate::ops::collective::{self, device_number, manual};
 use crate::ops::{
-    asynchronous, bitcast, complex, constant, control, custom_call, data_movement, each_device, elementwise,
-    factorization, fft, gather_scatter, identity, product, ranking, reduction, rng, rng_bit_generator, scan, tuple,
+    asynchronous, batch_norm, bitcast, complex, constant, control, custom_call, data_movement, each_device,
+    elementwise, factorization, fft, gather_scatter, identity, product, ranking, reduction, rng, rng_bit_generator,
+    scan, tuple,
 };
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -20,6 +21,11 @@ impl Handlers for Dispatch {
     fn instruction(&self, e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
         let opcode = &e.instruction.opcode;
         if let Some(value) = rng::of_one_value(e, &operands)? {
+            return Ok(value);
+        }
+        if let Opcode::Outside(part) = opcode
+            && let Some(value) = collective::in_two_parts(e, *part, &operands)?
+        {
             return Ok(value);
         }
         if let Some(why) = opcode.refusal() {
@@ -58,6 +64,7 @@ impl Handlers for Dispatch {
             Opcode::Unary(unary) => e.emit(Op::Unary(*unary), operands, None),
             // Those of other values than arrays, and those that have no meaning here.
             Opcode::Asynchronous(_)
+            | Opcode::BatchNorm(_)
             | Opcode::Collective(_)
             | Opcode::CollectiveDone(_)
             | Opcode::ComplexPart(_)
@@ -92,6 +99,7 @@ fn unsupported(e: &Emitter) -> LowerError {
 fn on_one(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
     match &e.instruction.opcode {
         Opcode::Asynchronous(part) => asynchronous::lower(e, *part, operands),
+        Opcode::BatchNorm(kind) => batch_norm::lower(e, *kind, &operands),
         Opcode::Other(_) => Err(unsupported(e)),
         Opcode::Control(control) => control::lower(e, *control, operands),
         Opcode::Identity(Identity::AddDependency) if !operands.is_empty() => Ok(operands.swap_remove(0)),

@@ -37,7 +37,7 @@ pub fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     let (dtype, dims) = (*dtype, dims.clone());
     let (state, bits) = match (e.attributes().word("algorithm").unwrap_or_default(), words) {
         ("rng_three_fry", 2) => three_fry(e, state, dtype, &dims)?,
-        // What XLA:CPU takes by default; a modelling choice for TPUs.
+        // The default on a CPU (FACTS 4.2); a modelling choice for TPUs.
         ("rng_philox" | "rng_default", 2 | 3) => philox(e, state, dtype, &dims)?,
         (known @ ("rng_three_fry" | "rng_philox" | "rng_default"), words) => {
             return Err(e.refuse("algorithm", format!("{known} has no state of {words} words")));

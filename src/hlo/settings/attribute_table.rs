@@ -237,8 +237,13 @@ pub const METADATA: &[&str] = &[
     "stack_frame_id",
 ];
 
+/// The key by which a compiler marks a call that it compiles as one function.
+pub const SMALL_CALL: &str = "xla_cpu_small_call";
+
 /// Keys of `frontend_attributes` that reading follows or that decide no bit.
 pub const FRONTEND: &[Harmless] = &[
+    ("_xla_send_recv_pipeline", "says which loop of a pipeline an exchange is of"),
+    ("_xla_send_recv_source_target_pairs", "is followed"),
     ("arg_layout_modes", "says who chooses layouts"),
     ("arg_memory_spaces", "says where arguments lie"),
     ("inlineable", "says how calls are compiled; a call and its computation are the same operations"),
@@ -252,7 +257,7 @@ pub const FRONTEND: &[Harmless] = &[
     ("xla.sdy.sharding", "says which device holds an element"),
     ("xla.sdy.sharding_rule", "says which dims a partitioner may cut"),
     ("xla.sdy.use_tuple_args", "says how arguments are handed over"),
-    ("xla_cpu_small_call", "is followed"),
+    (SMALL_CALL, "is followed"),
 ];
 
 /// The meaning of a key of `backend_config` for bits.

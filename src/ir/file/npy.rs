@@ -26,7 +26,15 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Tensor, FileError> {
 /// As [`parse`], of a file whose element type is known from elsewhere: raw bytes (`V2`, `V1`, as NumPy saves the types of
 /// ml_dtypes) are of the type `dtype`, if that has as many bytes.
 pub fn parse_as(path: &Path, bytes: &[u8], raw: Option<DType>) -> Result<Tensor, FileError> {
-    parse_by(path, bytes, |descr| element_type(descr).or_else(|| raw_type(descr, raw?)))
+    let parsed = parse_by(path, bytes, |descr| element_type(descr).or_else(|| raw_type(descr, raw?)));
+    parsed.map_err(|error| match (error, raw) {
+        (FileError::UnsupportedDtype { path, tensor, dtype }, Some(asked)) if dtype.starts_with("|V") => {
+            let told =
+                format!("{dtype} (raw bytes, as NumPy saves the types of ml_dtypes; {} is asked for)", asked.name());
+            FileError::UnsupportedDtype { path, tensor, dtype: told }
+        }
+        (error, _) => error,
+    })
 }
 
 /// As [`parse`], raw elements of one byte taken for bytes and of two for bf16.

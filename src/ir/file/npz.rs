@@ -40,7 +40,17 @@ pub fn read_one(path: &Path, name: &str, raw: Option<DType>) -> Result<Tensor, F
         let known = hint(name, names.iter().map(String::as_str));
         malformed(path, format!("it has no array `{name}`; {known}"))
     })?;
-    archive.array(place, |path, bytes| npy::parse_as(path, bytes, raw))
+    archive.array(place, |path, bytes| npy::parse_as(path, bytes, raw)).map_err(|error| called(name, error))
+}
+
+/// An error under the name that the archive has for the array.
+fn called(name: &str, error: FileError) -> FileError {
+    match error {
+        FileError::UnsupportedDtype { path, dtype, .. } => {
+            FileError::UnsupportedDtype { path, tensor: name.to_string(), dtype }
+        }
+        error => error,
+    }
 }
 
 /// All arrays of a file with their names, without `.npy`, sorted. Elements that NumPy calls `V1` and `V2` (ml_dtypes' types) are bytes and
@@ -52,7 +62,8 @@ pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, FileError> {
     let mut archive = Archive::open(path)?;
     let mut tensors = Vec::new();
     for (place, name) in archive.names()?.into_iter().enumerate() {
-        tensors.push((name, archive.array(place, npy::parse_with_raw)?));
+        let tensor = archive.array(place, npy::parse_with_raw).map_err(|error| called(&name, error))?;
+        tensors.push((name, tensor));
     }
     tensors.sort_by(|(one, _), (other, _)| one.cmp(other));
     Ok(tensors)

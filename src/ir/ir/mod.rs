@@ -2,11 +2,13 @@
 //!
 //! [`Program`], [`Computation`] and [`Instruction`] hold [`Op`]s (`program`, `op`, `scalar_op`); [`infer`] checks their
 //! shapes, and [`Builder`] puts them together; a program displays as HLO text (`jax_text`). The parts of an evaluation
-//! that the machine and the oracle share are here as well: [`DotPlan`], [`movement`] and the sizes of [`approx`].
+//! that the machine and the oracle share are here as well: [`DotPlan`], [`movement`], lists, calls and loops over any [`domain`], and the
+//! sizes of [`approx`].
 
 pub mod approx;
 mod builder;
 mod collective_plan;
+pub mod domain;
 mod dot_dims;
 mod double;
 mod index_dims;

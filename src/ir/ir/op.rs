@@ -266,29 +266,7 @@ impl Op {
 
     /// Its effect on elements.
     pub const fn class(&self) -> Class {
-        match self {
-            Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. } => Class::Source,
-            Op::Reshape
-            | Op::Copy
-            | Op::OptimizationBarrier
-            | Op::Broadcast { .. }
-            | Op::Transpose { .. }
-            | Op::Slice { .. }
-            | Op::Reverse { .. }
-            | Op::DynamicSlice { .. }
-            | Op::DynamicUpdateSlice
-            | Op::Concatenate { .. }
-            | Op::Pad { .. }
-            | Op::Gather(_) => Class::Moves,
-            Op::Convert | Op::BitcastConvert | Op::ReducePrecision { .. } => Class::Converts,
-            Op::Unary(_) | Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp => Class::Elementwise,
-            Op::Reduce { .. } | Op::ReduceWindow { .. } | Op::Scatter { .. } | Op::Dot { .. } | Op::Opaque(_) => {
-                Class::Combines
-            }
-            Op::Sort { .. } | Op::TopK { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => Class::Ranks,
-            Op::Tuple | Op::GetTupleElement(_) => Class::Lists,
-            Op::Call { .. } | Op::While { .. } => Class::Calls,
-        }
+        self.row().1
     }
 
     /// The position of the first operand that is a start index, for operations that take them.
@@ -302,43 +280,48 @@ impl Op {
 
     /// The HLO opcode; a custom call is named by its target.
     pub const fn opcode(&self) -> &'static str {
+        self.row().0
+    }
+
+    /// Its opcode and its effect on elements.
+    const fn row(&self) -> (&'static str, Class) {
         match self {
-            Op::Parameter(_) => "parameter",
-            Op::Constant(_) => "constant",
-            Op::Iota { .. } => "iota",
-            Op::Convert => "convert",
-            Op::BitcastConvert => "bitcast-convert",
-            Op::ReducePrecision { .. } => "reduce-precision",
-            Op::OptimizationBarrier => "opt-barrier",
-            Op::Copy => "copy",
-            Op::Broadcast { .. } => "broadcast",
-            Op::Reshape => "reshape",
-            Op::Transpose { .. } => "transpose",
-            Op::Slice { .. } => "slice",
-            Op::Concatenate { .. } => "concatenate",
-            Op::Pad { .. } => "pad",
-            Op::Reverse { .. } => "reverse",
-            Op::DynamicSlice { .. } => "dynamic-slice",
-            Op::DynamicUpdateSlice => "dynamic-update-slice",
-            Op::Gather(_) => "gather",
-            Op::Scatter { .. } => "scatter",
-            Op::Unary(unary) => unary.name(),
-            Op::Binary(binary) => binary.name(),
-            Op::Compare { .. } => "compare",
-            Op::Select => "select",
-            Op::Clamp => "clamp",
-            Op::Reduce { .. } => "reduce",
-            Op::ReduceWindow { .. } => "reduce-window",
-            Op::Sort { .. } => "sort",
-            Op::TopK { .. } => "topk",
-            Op::ApproxTopK(_) => "ApproxTopK",
-            Op::PartialReduce(_) => "PartialReduce",
-            Op::Dot { .. } => "dot",
-            Op::Tuple => "tuple",
-            Op::GetTupleElement(_) => "get-tuple-element",
-            Op::Call { .. } => "call",
-            Op::While { .. } => "while",
-            Op::Opaque(_) => "opaque",
+            Op::Parameter(_) => ("parameter", Class::Source),
+            Op::Constant(_) => ("constant", Class::Source),
+            Op::Iota { .. } => ("iota", Class::Source),
+            Op::Convert => ("convert", Class::Converts),
+            Op::BitcastConvert => ("bitcast-convert", Class::Converts),
+            Op::ReducePrecision { .. } => ("reduce-precision", Class::Converts),
+            Op::OptimizationBarrier => ("opt-barrier", Class::Moves),
+            Op::Copy => ("copy", Class::Moves),
+            Op::Broadcast { .. } => ("broadcast", Class::Moves),
+            Op::Reshape => ("reshape", Class::Moves),
+            Op::Transpose { .. } => ("transpose", Class::Moves),
+            Op::Slice { .. } => ("slice", Class::Moves),
+            Op::Concatenate { .. } => ("concatenate", Class::Moves),
+            Op::Pad { .. } => ("pad", Class::Moves),
+            Op::Reverse { .. } => ("reverse", Class::Moves),
+            Op::DynamicSlice { .. } => ("dynamic-slice", Class::Moves),
+            Op::DynamicUpdateSlice => ("dynamic-update-slice", Class::Moves),
+            Op::Gather(_) => ("gather", Class::Moves),
+            Op::Scatter { .. } => ("scatter", Class::Combines),
+            Op::Unary(unary) => (unary.name(), Class::Elementwise),
+            Op::Binary(binary) => (binary.name(), Class::Elementwise),
+            Op::Compare { .. } => ("compare", Class::Elementwise),
+            Op::Select => ("select", Class::Elementwise),
+            Op::Clamp => ("clamp", Class::Elementwise),
+            Op::Reduce { .. } => ("reduce", Class::Combines),
+            Op::ReduceWindow { .. } => ("reduce-window", Class::Combines),
+            Op::Sort { .. } => ("sort", Class::Ranks),
+            Op::TopK { .. } => ("topk", Class::Ranks),
+            Op::ApproxTopK(_) => ("ApproxTopK", Class::Ranks),
+            Op::PartialReduce(_) => ("PartialReduce", Class::Ranks),
+            Op::Dot { .. } => ("dot", Class::Combines),
+            Op::Tuple => ("tuple", Class::Lists),
+            Op::GetTupleElement(_) => ("get-tuple-element", Class::Lists),
+            Op::Call { .. } => ("call", Class::Calls),
+            Op::While { .. } => ("while", Class::Calls),
+            Op::Opaque(_) => ("opaque", Class::Combines),
         }
     }
 }

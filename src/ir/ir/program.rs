@@ -119,9 +119,9 @@ impl std::fmt::Display for Shape {
 pub enum Fusion {
     /// One that the compiler makes code for: its values meet in registers.
     Compiled(usize),
-    /// One that is compiled along with the small loop around it, by XLA:CPU's older emitter (`xla_cpu_small_call`).
+    /// One that is compiled along with the small loop around it, as one function.
     SmallCall(usize),
-    /// One with a way of its own (`kind=kCustom`): XLA:CPU leaves it to a library.
+    /// One with a way of its own (`kind=kCustom`): the compiler leaves it to a library.
     Custom {
         /// The fusion's.
         number: usize,

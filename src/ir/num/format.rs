@@ -13,7 +13,7 @@ pub enum Specials {
     /// No infinities and one zero, the positive one; the code of -0 is the only NaN (`fnuz` formats).
     NegativeZeroNan,
     /// Neither infinities nor NaN: every code is a finite number (`f4e2m1fn`). Beyond the largest number is the largest
-    /// number, and a NaN becomes -0, as XLA:CPU has it (FACTS 11.2).
+    /// number, and a NaN becomes -0 (FACTS 11.2).
     Finite,
     /// Powers of two, without sign, zero or fraction; the all-ones code is NaN (`f8e8m0fnu`).
     PowersOfTwo,

@@ -79,7 +79,7 @@ pub fn round(
         (_, Remainder::Half) => kept & 1 == 1,
         (_, Remainder::AboveHalf) => true,
     };
-    // ml_dtypes and XLA:CPU round from the two smallest powers of two up (FACTS 11.2).
+    // ml_dtypes and compiled code round from the two smallest powers of two up (FACTS 11.2).
     let is_between = dropped > 0 && kept << dropped.min(127) != significand || sticky;
     let up = up || !format.has_negative_numbers() && top == i64::from(format.emin()) && is_between;
     kept += u128::from(up);

@@ -26,7 +26,7 @@ pub use choices::{Choices, Freedom, MOST_ELEMENTS, MOST_INSTRUCTIONS, Place, Poi
 pub use dead::drop_unused_computations;
 pub use keep_wide::keep_wide;
 pub use loops::{body_of, with_body_of};
-pub use policy::{POLICIES, Policy, find_policy};
+pub use policy::{CPU, OFF, POLICIES, Policy, find_policy};
 pub use resize::Kept;
 
 use std::collections::BTreeSet;

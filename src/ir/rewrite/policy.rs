@@ -82,7 +82,8 @@ const NOTHING: Policy = Policy {
     narrow_sums: false,
 };
 
-static OFF: Policy = Policy {
+/// No change: the declared program.
+pub static OFF: Policy = Policy {
     name: "off",
     doc: "The declared program: every operation is rounded to its dtype and nothing is elided \
           (xla_allow_excess_precision=false).",
@@ -95,10 +96,11 @@ static AS_COMPILED: Policy = Policy {
     ..NOTHING
 };
 
-static CPU: Policy = Policy {
+/// Float normalization, as XLA runs it for CPUs.
+pub static CPU: Policy = Policy {
     name: "cpu",
     doc: "Rule B (FACTS 1.3; float_normalization.cc): bf16 arithmetic is done in f32, and a conversion of its result to \
-          f32 sees the value before rounding; so does one of a bf16 dot. Read in XLA's source and measured on XLA:CPU. \
+          f32 sees the value before rounding; so does one of a bf16 dot. Read in XLA's source and measured on a CPU. \
           Reductions and selections stay in bf16 here: they give the same bits either way.",
     normalize: true,
     kept: |op| selects(op) || matches!(op, Op::Reduce { .. } | Op::ReduceWindow { .. }),

@@ -12,7 +12,7 @@ pub enum Quotient {
     OfProduct,
     /// `x ((1 / g) / s)` in f32 (torchao).
     ReciprocalOfProduct,
-    /// `x (1 / g) (1 / s)` in f32 (jax on XLA:CPU).
+    /// `x (1 / g) (1 / s)` in f32 (jax on a CPU).
     Reciprocals,
     /// `x / g / s` in f32 (jax).
     Twice,

@@ -85,7 +85,7 @@ pub(super) fn ceil_of_quotient(max: &Maximum, element: &Element) -> u8 {
     up(max.in_type(max.value / element.max() as f32))
 }
 
-/// As [`ceil_of_quotient`], on a processor that takes subnormal quotients for zero, as XLA:CPU does.
+/// As [`ceil_of_quotient`], on a processor that takes subnormal quotients for zero.
 pub(super) fn ceil_of_flushed_quotient(max: &Maximum, element: &Element) -> u8 {
     let quotient = max.in_type(max.value / element.max() as f32);
     up(if quotient < f32::MIN_POSITIVE { 0.0 } else { quotient })
@@ -112,7 +112,7 @@ pub(super) fn log2_of_f32(max: &Maximum, element: &Element) -> u8 {
 }
 
 /// RCEIL: quotient, log, its quotient by log 2, ceiling and power, each rounded to the type of the input (google/qwix). Scales below
-/// the root of the smallest normal number become 1. XLA:CPU's f32 log may be an ulp off: bytes of its neighbours follow.
+/// the root of the smallest normal number become 1. A compiler's f32 log may be an ulp off: bytes of its neighbours follow.
 pub(super) fn log2_in_type(max: &Maximum, element: &Element) -> Vec<u8> {
     let quotient = smallest_one(max, max.value / element.max() as f32);
     let log = core_math::logf(quotient);

@@ -86,7 +86,7 @@ pub static E8M0_RULES: &[Rule] = &[
         "a",
         "a / MAX in the type of the input, then its bits",
         "jax",
-        "jax _src/cudnn/scaled_matmul_stablehlo.py on XLA:CPU, which flushes subnormal quotients",
+        "jax _src/cudnn/scaled_matmul_stablehlo.py on a CPU, which flushes subnormal quotients",
         Exponent(exponent::ceil_of_flushed_quotient),
         edges(&[0], &[255], &[255, 0], true),
         Flushed
@@ -210,7 +210,7 @@ pub static E4M3_RULES: &[Rule] = &[
         "input divided by the per-tensor scale first, scale clipped to 448, division by the decoded scale",
         "e4m3 of max(x (1 / g)) / 6",
         "jax",
-        "jax _src/cudnn/scaled_matmul_stablehlo.py on XLA:CPU, which multiplies by reciprocals",
+        "jax _src/cudnn/scaled_matmul_stablehlo.py on a CPU, which multiplies by reciprocals",
         F(Fp4::InputMultiplied),
         Edges { zero: &[0], ..FP4_EDGES },
         Itself

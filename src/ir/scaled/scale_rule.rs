@@ -78,7 +78,7 @@ pub(super) struct Edges {
     pub infinite: Infinite,
     /// Codes of a block with a NaN.
     pub nan: &'static [u64],
-    /// Whether the maximum may drop a NaN, as that of XLA:CPU does in f32.
+    /// Whether the maximum may drop a NaN, as a CPU's does in f32.
     pub may_lose_nan: bool,
 }
 
@@ -113,7 +113,7 @@ pub(super) enum Fp4 {
     Modelopt,
     /// The largest `x / g`, over 6.
     InputDivided,
-    /// The largest `x (1 / g)`, over 6: XLA:CPU divides by a single number so.
+    /// The largest `x (1 / g)`, over 6: compilers divide by a single number so (FACTS 3.5).
     InputMultiplied,
     /// `(a (1 / 6)) (1 / g)`.
     Multiplied,
@@ -140,7 +140,7 @@ pub enum UnderSmallest {
     SmallestNormal,
     /// 1 (torchao's RCEIL).
     One,
-    /// Zero, into which XLA:CPU flushes 2^-127: elements become NaN or the largest number.
+    /// Zero, into which a CPU flushes 2^-127: elements become NaN or the largest number.
     Flushed,
 }
 

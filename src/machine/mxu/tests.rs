@@ -151,7 +151,7 @@ fn products_outside_the_range_of_f32_are_fused_in_pairs() {
 
 /// Bits of jaxlib 0.10.2 on a CPU: subnormals are flushed and negative zeros sum to +0.
 #[test]
-fn dots_of_xla_cpu_at_zero() {
+fn flushed_dots_at_zero_have_the_bits_of_a_cpu() {
     let unit = Unit { accumulation: Accumulation::Chain, flush: true, ..TPU };
     let dot = |a: &[f32], b: &[f32]| matmul(a, b, [1, a.len(), 1], Passes::F32, &unit)[0];
     assert_eq!(dot(&[1e-20, 0.0], &[1e-20, 0.0]), 0.0);
@@ -194,7 +194,7 @@ fn flushed_sums_and_products_keep_their_sign() {
 
 /// A chain of fused multiply-adds that is flushed at its end: jaxlib 0.10.2 on a CPU stores the result of the last one.
 #[test]
-fn flushed_chains_of_xla_cpu_may_be_negative_zeros() {
+fn flushed_fused_chains_may_be_negative_zeros() {
     let unit = Unit { accumulation: Accumulation::Chain, flush: true, fused: true, ..TPU };
     for [m, n] in [[1, 1], [1, 80], [6, 80], [16, 16]] {
         let (a, b) = ([0.0, -1.3e-36].repeat(m), [vec![1.0; n], vec![4e-3; n]].concat());

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::analysis::{self, World};
 use crate::deadline;
-use crate::ir::{ComputationId, Instruction, Op, Program, Setting, Shape, movement};
+use crate::ir::domain::{self, Domain, Ran};
+use crate::ir::{Class, ComputationId, Instruction, Op, Program, Setting, Shape, movement};
 
 use super::super::backend::{Code, Kernel};
 use super::super::eval_error::{EvalError, refuse};
@@ -41,7 +42,39 @@ pub struct Tracer<'a> {
     pub ranges: RefCell<HashMap<Symbol, RangeInclusive<i64>>>,
 }
 
-/// An instruction with what its operands are.
+/// A tracer that runs a list, a call or a loop, with the budget that was left before it.
+struct Trips<'t, 'a> {
+    tracer: &'t Tracer<'a>,
+    budget: u64,
+}
+
+impl Domain for Trips<'_, '_> {
+    type Value = Symbols;
+    type Error = EvalError;
+
+    fn tuple(parts: Vec<Symbols>) -> Symbols {
+        Symbols::Tuple(parts)
+    }
+
+    fn into_parts(value: Symbols) -> Vec<Symbols> {
+        value.into_parts()
+    }
+
+    fn call(&mut self, callee: ComputationId, arguments: Vec<Symbols>) -> Result<Symbols> {
+        self.tracer.call(callee, arguments, None)
+    }
+
+    fn is_true(&self, predicate: &Symbols) -> Option<bool> {
+        predicate.as_array().elements[0].integer().map(|flag| flag != 0)
+    }
+
+    /// A loop may use up a part of the budget.
+    fn follows_trip(&self, trips: usize) -> bool {
+        trips < TRIPS && self.tracer.left.get() >= self.budget / 4
+    }
+}
+
+/// An instruction with its operands' symbols.
 pub struct Site<'s> {
     pub instruction: &'s Instruction,
     pub kernel: &'s Kernel,
@@ -165,43 +198,47 @@ impl<'a> Tracer<'a> {
         if let Some(value) = self.computed(&site)? {
             return Ok(value);
         }
-        let one = || site.operands[0].clone();
-        Ok(match &instruction.op {
-            Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. } => unreachable!("sources have their values"),
-            Op::Copy | Op::OptimizationBarrier | Op::Reshape => one(),
-            Op::Broadcast { .. }
-            | Op::Transpose { .. }
-            | Op::Slice { .. }
-            | Op::Concatenate { .. }
-            | Op::Pad { .. }
-            | Op::Reverse { .. } => move_elements(&site, site.operands.len(), &[], &[]),
-            Op::DynamicSlice { .. } | Op::DynamicUpdateSlice | Op::Gather(_) => indexed::pick(self, &site),
-            Op::Scatter { dims, to_apply } => indexed::scatter(self, &site, dims, *to_apply)?,
-            Op::Convert if site.kernel.code == Code::Unrounded => one(),
-            Op::Convert
-            | Op::BitcastConvert
-            | Op::ReducePrecision { .. }
-            | Op::Unary(_)
-            | Op::Binary(_)
-            | Op::Compare { .. }
-            | Op::Select
-            | Op::Clamp => pointwise::apply(self, &site),
-            Op::Reduce { dims, to_apply } => reduced::reduce(self, &site, dims, *to_apply)?,
-            Op::ReduceWindow { window, to_apply } => reduced::reduce_window(self, &site, window, *to_apply)?,
-            Op::Dot { dims, .. } => dot_terms::dot(self, &site, dims)?,
-            Op::Sort { .. } | Op::TopK { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => ranked::rank(self, &site)?,
-            Op::Tuple => Symbols::Tuple(site.operands.clone()),
-            Op::GetTupleElement(index) => one().into_parts().swap_remove(*index),
-            Op::Opaque(opaque) => {
-                self.grounds.borrow_mut().opaque.insert(opaque.name.clone());
-                whole(&site, Key::Opaque(opaque.clone()).mixer())
+        let op = &instruction.op;
+        match (op.class(), op) {
+            (Class::Source, _) => unreachable!("sources have their values"),
+            (Class::Moves, Op::Copy | Op::OptimizationBarrier | Op::Reshape) => Ok(site.operands[0].clone()),
+            (Class::Moves, _) if op.first_start().is_some() => Ok(indexed::pick(self, &site)),
+            (Class::Moves, _) => Ok(move_elements(&site, site.operands.len(), &[], &[])),
+            (Class::Converts, Op::Convert) if site.kernel.code == Code::Unrounded => Ok(site.operands[0].clone()),
+            (Class::Converts | Class::Elementwise, _) => Ok(pointwise::apply(self, &site)),
+            (Class::Combines, Op::Reduce { dims, to_apply }) => reduced::reduce(self, &site, dims, *to_apply),
+            (Class::Combines, Op::ReduceWindow { window, to_apply }) => {
+                reduced::reduce_window(self, &site, window, *to_apply)
             }
-            Op::Call { to_apply } => match self.machine.library_function(instruction) {
-                Some((_, function)) => whole(&site, Key::Library(function.clone()).mixer()),
-                None => self.call(*to_apply, site.operands.clone(), None)?,
-            },
-            Op::While { condition, body } => self.repeat(&site, *condition, *body)?,
-        })
+            (Class::Combines, Op::Scatter { dims, to_apply }) => indexed::scatter(self, &site, dims, *to_apply),
+            (Class::Combines, Op::Dot { dims, .. }) => dot_terms::dot(self, &site, dims),
+            (Class::Combines, Op::Opaque(opaque)) => {
+                self.grounds.borrow_mut().opaque.insert(opaque.name.clone());
+                Ok(whole(&site, Key::Opaque(opaque.clone()).mixer()))
+            }
+            (Class::Combines, _) => Err(refuse(instruction, "its elements are not followed")),
+            (Class::Ranks, _) => ranked::rank(self, &site),
+            (Class::Lists | Class::Calls, _) => self.run(&site),
+        }
+    }
+
+    /// The symbols of a list, a call or a loop. A loop is followed trip by trip as long as no argument decides whether there is another,
+    /// else it is taken as a whole.
+    fn run(&self, site: &Site) -> Result<Symbols> {
+        if let (Op::Call { .. }, Some((_, function))) =
+            (&site.instruction.op, self.machine.library_function(site.instruction))
+        {
+            return Ok(whole(site, Key::Library(function.clone()).mixer()));
+        }
+        let budget = self.left.get();
+        let mut trips = Trips { tracer: self, budget };
+        match domain::run(&mut trips, &site.instruction.op, site.operands.clone())? {
+            Ran::Value(value) => Ok(value),
+            Ran::Open | Ran::Endless => {
+                self.left.set(budget);
+                self.whole_loop(site)
+            }
+        }
     }
 
     /// The value that the machine computes, if no operand depends on an argument.
@@ -224,26 +261,14 @@ impl<'a> Tracer<'a> {
         Ok(Some(Symbols::of_value(&value.into_whole(site.instruction.shape.elements()))))
     }
 
-    /// A loop: trip by trip as long as no argument decides whether there is another, else as a whole.
-    fn repeat(&self, site: &Site, condition: ComputationId, body: ComputationId) -> Result<Symbols> {
-        let budget = self.left.get();
-        let mut state = site.operands.clone();
-        for _ in 0..TRIPS {
-            // A loop may use up a part of what is left.
-            if self.left.get() < budget / 4 {
-                break;
-            }
-            let goes_on = self.call(condition, state.clone(), None)?;
-            match goes_on.as_array().elements[0].integer() {
-                Some(0) => return Ok(Symbols::Tuple(state)),
-                Some(_) => state = self.call(body, state, None)?.into_parts(),
-                None => break,
-            }
-        }
-        self.left.set(budget);
+    /// A loop as a whole, by the symbols of its condition and its body.
+    fn whole_loop(&self, site: &Site) -> Result<Symbols> {
         self.grounds.borrow_mut().loops.insert(site.instruction.name.clone());
-        let [condition, body] = [condition, body].map(|region| self.array_region(region));
-        Ok(whole(site, Key::While.mixer().and(condition?).and(body?)))
+        let mut mixer = Key::While.mixer();
+        for region in site.instruction.op.callees() {
+            mixer = mixer.and(self.array_region(region)?);
+        }
+        Ok(whole(site, mixer))
     }
 
     /// The symbol of a computation over arrays.

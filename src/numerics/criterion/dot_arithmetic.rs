@@ -220,6 +220,7 @@ fn of_vector_unit(order: SumOrder) -> AdditionOrder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mode::and_compiled;
     use crate::tensor::DType;
 
     fn of(mode: &str, dtype: DType, sizes: [usize; 3]) -> DotArithmetic {
@@ -234,8 +235,9 @@ mod tests {
         assert_eq!(text("v6e/high/off", DType::F32), "three bf16 passes (mixed), f32 additions in blocks of 256");
         assert_eq!(text("v5e/default/off", DType::BF16), "f32 additions in blocks of 128");
         assert_eq!(text("cpu/f32/off", DType::F32), "f32 products, f32 additions in one chain");
-        #[cfg(feature = "xla-cpu")]
-        assert_eq!(text("xla-cpu/default/off", DType::F32), "f32 products, fused, f32 additions in one chain");
+        for mode in and_compiled(&[], "default/off") {
+            assert_eq!(text(&mode, DType::F32), "f32 products, fused, f32 additions in one chain");
+        }
         assert_eq!(of("v5e/default/off", DType::F32, [8, 512, 1]).text(), "f32 products, f32 additions in 1024 lanes");
         let mode: Mode = "cpu/f32/off".parse().unwrap();
         let site = DotSite::as_written([Some(DType::F64); 2], [8, 8, 8]);

@@ -226,7 +226,7 @@ impl Maker<'_> {
             | Unary::Sign => Latitude::Exact { floor },
             _ => match unit.function(unary, dtype) {
                 Some([relative, absolute]) => {
-                    // A small operand is its own tanh and expm1, which nobody flushes on XLA:CPU.
+                    // A small operand is its own tanh and expm1, which no machine flushes.
                     let flushes = floor > 0.0 && !matches!(unary, Unary::Tanh | Unary::ExponentialMinusOne);
                     Latitude::Rounded(Rounding {
                         floor: unit.function_floor(unary, dtype).max(floor),

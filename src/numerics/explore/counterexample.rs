@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::ir::Program;
 use crate::machine::{self, Mode, Prepared, Replay};
+use crate::mode::{EmulatedCompiler, emulated_compilers};
 use crate::rewrite::{self, Axes, Choices, Kept, Point};
 use crate::tensor::Tensor;
 
@@ -17,9 +18,9 @@ use super::{Answer, Difference, Exploration, ExploreError, Settings, Witness, pe
 pub enum Seen {
     /// In the mode of the witness.
     Witnessed,
-    /// On XLA:CPU as well if the choice is written out: both outcomes are the same there.
+    /// On the emulated compiler as well if the choice is written out: both outcomes are the same there.
     WrittenOut,
-    /// And XLA:CPU's own rules, the policy `cpu`, change the outcome, whether by this choice or by another.
+    /// And the compiler's own rules change the outcome, whether by this choice or by another.
     Compiled,
 }
 
@@ -51,10 +52,12 @@ pub struct Counterexample {
     pub mode: Mode,
     /// The results that make the outcome.
     pub outcome: Vec<Flipped>,
-    /// The first element that differs: where it was seen that XLA:CPU's own rules change the outcome, what they change.
+    /// The first element that differs: where it was seen that the compiler's own rules change the outcome, what they change.
     pub differs: Difference,
     /// Machines on which it was seen.
     pub seen: Seen,
+    /// The emulated compiler on which it was looked for; `None` in a build without one.
+    pub compiler: Option<&'static str>,
     /// Elements of all arguments, as given and now.
     pub elements: [usize; 2],
     /// The most significant bits that an element has, as given and now.
@@ -95,7 +98,7 @@ const SIMPLIFIED: usize = 256;
 /// Rows, then all other axes of the program lose elements (small draws, then delta debugging), as long as a result of the outcome
 /// differs in which the witness made a difference; then the numbers that are left lose bits; and so on until nothing changes, or
 /// so many programs were tried. Of
-/// the reachable rows a few are tried: first those that XLA:CPU's own rules flip. Each program is evaluated anew on the machine, so
+/// the reachable rows a few are tried: first those that the compiler's own rules flip. Each program is evaluated anew on the machine, so
 /// what is given has been seen to flip; that it is the smallest is not proven.
 ///
 /// # Errors
@@ -113,8 +116,13 @@ pub fn counterexample(
     });
     let mut rows: Vec<(bool, usize, &Witness)> = Vec::new();
     let outcome = Outcome::new(program, results)?;
-    let xla_cpu = XlaCpu::new();
-    let compiled = xla_cpu.off_and_on(program, arguments).map(|results| results.map(|results| outcome.among(&results)));
+    let compiler = emulated_compilers().into_iter().next();
+    let compiled = compiler.as_ref().and_then(|compiler| compiler.off_and_on(program, arguments));
+    let compiled = compiled.map(|results| results.map(|results| outcome.among(&results)));
+    let places: &[Seen] = match compiler {
+        Some(_) => &[Seen::Compiled, Seen::WrittenOut, Seen::Witnessed],
+        None => &[Seen::Witnessed],
+    };
     for (row, witness) in witnesses {
         let flips = compiled.as_ref().is_some_and(|[off, on]| outcome.difference(row, off, on).is_some());
         rows.push((!flips, row, witness));
@@ -123,7 +131,7 @@ pub fn counterexample(
     let mut best: Option<Counterexample> = None;
     for (_, row, witness) in rows.into_iter().take(ROWS) {
         let mut tried = 0;
-        for seen in [Seen::Compiled, Seen::WrittenOut, Seen::Witnessed] {
+        for &seen in places {
             if best.as_ref().is_some_and(|best| best.seen > seen) {
                 break;
             }
@@ -133,7 +141,7 @@ pub fn counterexample(
                 settings,
                 points,
                 witness,
-                xla_cpu: &xla_cpu,
+                compiler: compiler.as_ref(),
                 seen,
                 round: 0,
                 tried,
@@ -155,18 +163,7 @@ pub fn counterexample(
     Ok(best)
 }
 
-/// XLA:CPU as emulated, with the flag off and on.
-struct XlaCpu {
-    off: Mode,
-    on: Mode,
-}
-
-impl XlaCpu {
-    fn new() -> XlaCpu {
-        let mode = |text: &str| text.parse().unwrap_or_else(|error| unreachable!("{error}"));
-        XlaCpu { off: mode("xla-cpu/default/off"), on: mode("xla-cpu/default/cpu") }
-    }
-
+impl EmulatedCompiler {
     /// Results of a program in both settings; `None` if it cannot be evaluated.
     fn off_and_on(&self, program: &Program, arguments: &[Tensor]) -> Option<[Vec<Tensor>; 2]> {
         let compiled = rewrite::apply(program, self.on.excess, &|op| self.on.chip.native_bf16(op)).program;
@@ -195,7 +192,8 @@ struct Shrinker<'a> {
     witness: &'a Witness,
     /// Machines on which every program must be seen to flip.
     seen: Seen,
-    xla_cpu: &'a XlaCpu,
+    /// The compiler on which it is looked for; without one it is looked for on the witness's machine alone.
+    compiler: Option<&'a EmulatedCompiler>,
     /// Number of rounds over all axes and numbers.
     round: u64,
     /// Programs tried for this row, and how many of them before it was asked for what is asked for now.
@@ -260,6 +258,7 @@ impl Shrinker<'_> {
             outcome,
             differs,
             seen: self.seen,
+            compiler: self.compiler.map(|compiler| compiler.name),
             held,
             tried: self.tried,
         }))
@@ -374,10 +373,10 @@ impl Shrinker<'_> {
         let differs = (0..own.rows)
             .find_map(|row| own.differences(row, &declared, &chosen).find(|differs| differs.output == wanted));
         let Some(mut differs) = differs else { return Ok(None) };
-        if self.seen >= Seen::WrittenOut {
+        if let (Some(compiler), Seen::WrittenOut | Seen::Compiled) = (self.compiler, self.seen) {
             let plain = Outcome::new(program, self.results)?;
-            let there = self.xla_cpu.written_out(&choices.take(taken), arguments);
-            let (Some(there), Some([as_declared, as_compiled])) = (there, self.xla_cpu.off_and_on(program, arguments))
+            let there = compiler.written_out(&choices.take(taken), arguments);
+            let (Some(there), Some([as_declared, as_compiled])) = (there, compiler.off_and_on(program, arguments))
             else {
                 return Ok(None);
             };
@@ -385,7 +384,7 @@ impl Shrinker<'_> {
                 return Ok(None);
             }
             if self.seen == Seen::Compiled {
-                // What XLA:CPU changes, which need not be where the choice changes it.
+                // Where the compiler changes it, which need not be where the choice does.
                 let compiled = plain.among(&as_compiled);
                 let Some(shown) = (0..plain.rows).find_map(|row| plain.difference(row, &declared, &compiled)) else {
                     return Ok(None);

@@ -37,8 +37,8 @@ static NARROWING: Family = Family {
 
 static ACCUMULATION: Family = Family {
     name: "accumulation",
-    doc: "A bf16 sum may add in f32 and be rounded once, or round every addition, each sum for itself: XLA:CPU rounds every one, \
-          XLA:GPU none (FACTS 1.3); of TPUs it is not public (FACTS 9). Not asked unless named: a mode says which of the two its \
+    doc: "A bf16 sum may add in f32 and be rounded once, or round every addition, each sum for itself: XLA rounds every one on CPUs, \
+          none on GPUs (FACTS 1.3); of TPUs it is not public (FACTS 9). Not asked unless named: a mode says which of the two its \
           unit does (`narrow=`), and no flag changes it.",
     by_default: false,
     freedom: Freedom::Accumulation,
@@ -56,7 +56,7 @@ static ORDER: Family = Family {
 static CONTRACTION: Family = Family {
     name: "contraction",
     doc: "An f32 product that a sum reads, behind moves, negations and choices perhaps, may be added before it is rounded, as \
-          XLA:CPU contracts in its fusions (FACTS 3.12); one that several read is computed for each of them. So may a quotient that is \
+          compilers contract in fusions (FACTS 3.12); one that several read is computed for each of them. So may a quotient that is \
           a product with the reciprocal. Enclosed element by element; witnesses contract all of an array that one sum alone reads, \
           of two products of one sum the first.",
     by_default: true,

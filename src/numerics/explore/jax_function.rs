@@ -295,12 +295,8 @@ impl Writer<'_> {
                 format!("lax.while_loop({condition}, {body}, {})", tuple(operands))
             }
             Op::GetTupleElement(index) => format!("{all}[{index}]"),
-            Op::Scatter { .. }
-            | Op::TopK { .. }
-            | Op::ApproxTopK(_)
-            | Op::PartialReduce(_)
-            | Op::Call { .. }
-            | Op::Opaque(_) => return None,
+            // An operation without a line is named to the user.
+            _ => return None,
         })
     }
 

@@ -1,25 +1,37 @@
-//! The chips that modes name: those of the machine, and with the feature `xla-cpu` that of XLA:CPU.
+//! The chips that modes name: those of the machine and, with its cargo feature, that of a backend.
 
 use ulpgate_machine::{Chip, ChipRows};
 
+pub(crate) use built::BACKEND_SOURCES;
+pub use built::CHIPS;
+use built::LEFT_OUT;
+
 #[cfg(feature = "xla-cpu")]
-use ulpgate_machine::{CPU, TPU7X, V2, V3, V4, V5E, V5P, V6E};
+mod built {
+    use ulpgate_machine::{CPU, Chip, LeftOut, TPU7X, V2, V3, V4, V5E, V5P, V6E};
+
+    /// All chips, oldest first.
+    pub static CHIPS: &[&Chip] = &[&V2, &V3, &V4, &V5E, &V5P, &V6E, &TPU7X, &CPU, &ulpgate_xla_cpu::XLA_CPU];
+
+    /// The fingerprint of the backend's sources: builds with it and without it are two.
+    pub const BACKEND_SOURCES: &str = ulpgate_xla_cpu::SOURCES;
+
+    /// Chips that this build is without.
+    pub const LEFT_OUT: &[LeftOut] = &[];
+}
 
 #[cfg(not(feature = "xla-cpu"))]
-pub use ulpgate_machine::CHIPS;
+mod built {
+    use ulpgate_machine::LeftOut;
 
-/// All chips, oldest first.
-#[cfg(feature = "xla-cpu")]
-pub static CHIPS: &[&Chip] = &[&V2, &V3, &V4, &V5E, &V5P, &V6E, &TPU7X, &CPU, &ulpgate_xla_cpu::XLA_CPU];
+    pub use ulpgate_machine::CHIPS;
 
-/// The fingerprint of the backend's sources, or a word for none: builds with it and without it are two.
-#[cfg(feature = "xla-cpu")]
-pub(crate) const BACKEND_SOURCES: &str = ulpgate_xla_cpu::SOURCES;
-#[cfg(not(feature = "xla-cpu"))]
-pub(crate) const BACKEND_SOURCES: &str = "without xla-cpu";
+    /// A word for no backend: builds with one and without are two.
+    pub const BACKEND_SOURCES: &str = "without xla-cpu";
 
-/// Chips that this build is without, each with the cargo feature that brings it.
-const LEFT_OUT: &[(&str, &str)] = if cfg!(feature = "xla-cpu") { &[] } else { &[("xla-cpu", "xla-cpu")] };
+    /// Chips that this build is without.
+    pub const LEFT_OUT: &[LeftOut] = &[LeftOut { chip: "xla-cpu", feature: "xla-cpu", dump_folder: "cpu" }];
+}
 
 /// The rows by which a mode's text is read.
 pub(super) static ROWS: ChipRows = ChipRows { rows: CHIPS, left_out: LEFT_OUT };
@@ -29,21 +41,27 @@ pub fn find_chip(name: &str) -> Option<&'static Chip> {
     ROWS.find(name)
 }
 
-/// Those of these modes whose chip this build has.
-#[cfg(test)]
-pub(crate) fn of_this_build<'m>(modes: &[&'m str]) -> Vec<&'m str> {
-    modes.iter().copied().filter(|mode| !LEFT_OUT.iter().any(|(chip, _)| mode.starts_with(chip))).collect()
+/// The name of the chip whose compiler's files lie in this folder, left out of this build or not.
+pub fn chip_of_dumps(folder: &str) -> Option<&'static str> {
+    ROWS.of_dump_folder(folder)
 }
 
 #[cfg(all(test, not(feature = "xla-cpu")))]
 mod tests {
+    use ulpgate_machine::LeftOut;
+
     use super::super::Mode;
+    use super::{LEFT_OUT, chip_of_dumps};
 
     #[test]
     fn a_mode_of_a_chip_that_is_left_out_names_the_feature_that_brings_it() {
-        let error = "xla-cpu/default/off".parse::<Mode>().map_err(|error| error.to_string());
-        let text =
-            "mode `xla-cpu/default/off`: this build is without `xla-cpu`: build it with the cargo feature `xla-cpu`";
-        assert_eq!(error.err().as_deref(), Some(text));
+        for LeftOut { chip, feature, dump_folder } in LEFT_OUT {
+            let error = format!("{chip}/default/off").parse::<Mode>().map_err(|error| error.to_string());
+            let text = format!(
+                "mode `{chip}/default/off`: this build is without `{chip}`: build it with the cargo feature `{feature}`"
+            );
+            assert_eq!(error.err(), Some(text));
+            assert_eq!(chip_of_dumps(dump_folder), Some(*chip));
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Modes: `chip/precision/excess[+refinement...]`, names of the arithmetic of an emulated machine.
 
 mod chips;
+mod emulated_compiler;
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -11,9 +12,11 @@ use ulpgate_machine::{Arithmetic, Chip, Choices, ModeError, PrecisionRow, REFINE
 pub(crate) use chips::BACKEND_SOURCES;
 use chips::ROWS;
 
+pub use chips::{CHIPS, chip_of_dumps, find_chip};
+pub use emulated_compiler::{EmulatedCompiler, emulated_compilers};
+
 #[cfg(test)]
-pub(crate) use chips::of_this_build;
-pub use chips::{CHIPS, find_chip};
+pub(crate) use emulated_compiler::and_compiled;
 
 /// The arithmetic in which a program is evaluated, of a chip that has a name.
 #[derive(Clone)]

@@ -2,7 +2,7 @@ use super::*;
 use crate::demand::{Demand, TruthTensor};
 use crate::fast::Fast;
 use crate::interval::Interval;
-use crate::ir::{Binary, Builder, ShapeError};
+use crate::ir::{Binary, Builder, ShapeError, TRIP_BOUND};
 use crate::mpfr::Mpfr;
 use crate::pairs::Pairs;
 use crate::tensor::{DType, Data};

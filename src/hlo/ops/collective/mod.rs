@@ -9,9 +9,10 @@ mod ragged_exchange;
 mod replica_groups;
 
 use crate::builder::{Emitter, Value};
+use crate::device_exchange;
 use crate::error::LowerError;
 use crate::ir::Fusion;
-use crate::opcode::{Collective, CollectiveDone};
+use crate::opcode::{Collective, CollectiveDone, Opcode, Outside};
 
 use per_member::{arrays, beside, in_groups, join, nothing_taken, slice};
 use replica_groups::pairs;
@@ -21,8 +22,8 @@ type Result<T> = std::result::Result<T, LowerError>;
 /// Lowers a collective.
 ///
 /// A reduction adds in the order of the plan that a compiled TPU file has of it (`collective_algorithm`). Without one it adds in
-/// the group's order, one device after the other, each step in the region's type: XLA:CPU does so (FACTS 6.1), and for a TPU's
-/// program before compilation it is a modelling choice.
+/// the group's order, one device after the other, each step in the region's type: a CPU's code does so (FACTS 6.1), and for
+/// a TPU's program before compilation it is a modelling choice.
 pub fn lower(e: &mut Emitter, collective: Collective, operands: &[Value]) -> Result<Value> {
     match collective {
         Collective::AllReduce | Collective::AllReduceStart => each_operand(e, operands, all_reduce),
@@ -49,6 +50,24 @@ pub fn done(e: &Emitter, end: CollectiveDone, operands: &[Value]) -> Result<Valu
             _ => Err(e.fail("the operand is no beginning of a collective")),
         },
     }
+}
+
+/// The parts of an exchange between two devices: what is sent, and what is received, each in a tuple with its context and a token,
+/// and the ends of both; `None` of one with a host.
+pub fn in_two_parts(e: &mut Emitter, part: Outside, operands: &[Value]) -> Result<Option<Value>> {
+    let begun = |value: Value| Value::Tuple(vec![value, Value::Nothing, Value::Nothing]);
+    let source = e.sources.first().copied().filter(|source| device_exchange::pairs(source).is_some());
+    let source = source.map(|source| &source.opcode);
+    let is_between_devices = device_exchange::pairs(e.instruction).is_some();
+    Ok(match (part, operands) {
+        (Outside::Send, [data, ..]) if is_between_devices => Some(begun(data.clone())),
+        (Outside::Recv, [_, data]) if is_between_devices => Some(begun(permute(e, std::slice::from_ref(data))?)),
+        (Outside::SendDone, _) if source == Some(&Opcode::Outside(Outside::Send)) => Some(Value::Nothing),
+        (Outside::RecvDone, [Value::Tuple(parts)]) if source == Some(&Opcode::Outside(Outside::Recv)) => {
+            parts.first().map(|data| Value::Tuple(vec![data.clone(), Value::Nothing]))
+        }
+        _ => None,
+    })
 }
 
 /// The tuple of operands, results and contexts that a collective begins with.

@@ -1,4 +1,4 @@
-//! Functions of complex numbers as arithmetic of their parts, in the formulas of XLA:CPU (FACTS 3.6).
+//! Functions of complex numbers as arithmetic of their parts, in the compiler's formulas (FACTS 3.6).
 
 use crate::ir::{Binary, Compare, Op, Shape, Unary, ValueId};
 use crate::tensor::DType;

@@ -1,5 +1,5 @@
-//! A dot of a single row of complex numbers and a matrix, in what XLA:CPU has compiled: complex products, added one after the
-//! other (FACTS 3.6).
+//! A dot of a single row of complex numbers and a matrix, in files compiled for a CPU: complex products, added one after
+//! the other (FACTS 3.6).
 
 use std::sync::Arc;
 

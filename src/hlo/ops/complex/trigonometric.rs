@@ -1,4 +1,4 @@
-//! Trigonometric functions and hyperbolic tangents of complex numbers. The tangents are XLA:CPU's formulas.
+//! Trigonometric functions and hyperbolic tangents of complex numbers. The tangents are MLIR's formulas (FACTS 3.6).
 
 use crate::builder::Emitter;
 use crate::builder::fill::number;
@@ -63,7 +63,7 @@ pub fn tan(e: &mut Emitter, z: Parts) -> Result<Parts> {
 }
 
 /// With `s = (e^2a - 1) + (e^-2a - 1)`: `((e^2a - e^-2a) + 4 i cos b sin b) / (s + 4 cos^2 b)`, as MLIR writes it (`TanhOp` of
-/// `ComplexToStandard`). Further out, where XLA:CPU has 1 and 0, it is the same fraction over `e^2|a|`, whose numbers are
+/// `ComplexToStandard`). Further out, where MLIR's code has 1 and 0, it is the same fraction over `e^2|a|`, whose numbers are
 /// moderate.
 pub fn tanh(e: &mut Emitter, [a, b]: Parts) -> Result<Parts> {
     let (zero, one, four) = (number(e, a, 0.0)?, number(e, a, 1.0)?, number(e, a, 4.0)?);

@@ -1,4 +1,4 @@
-//! Special numbers of complex functions over the real numbers: as C17 annex G has them, where XLA:CPU's formulas give others.
+//! Special numbers of complex functions over the real numbers: as C17 annex G has them, where the compiler's formulas give others (FACTS 3.6).
 //!
 //! A machine computes its compiler's formula with all that it does to infinities, NaN and zeros. Truth is asked of the function.
 //! So the two part here, and nowhere else: a predicate that is false on every machine is true over the real numbers.

@@ -55,8 +55,8 @@ fn reduce_together(e: &mut Emitter, operands: &[ValueId], window: &Window) -> Re
 /// element takes is combined by `scatter`. An element stays chosen while `select(it, next)` holds, else the next is; padding
 /// is never chosen.
 ///
-/// Modelling choice: elements are compared in row-major order. Ties and NaN depend on it: XLA:CPU compares columns first in
-/// windows with padding behind their last one.
+/// Modelling choice: elements are compared in row-major order. Ties and NaN depend on it: a CPU's code compares columns
+/// first in windows with padding behind their last one.
 ///
 /// Semantics: openxla `docs/operation_semantics.md`, SelectAndScatter.
 #[expect(clippy::too_many_lines, reason = "the steps of one lowering, in order")]

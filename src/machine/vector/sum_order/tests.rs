@@ -41,7 +41,7 @@ fn short_rows_are_summed_in_order() {
 
 /// Bits that jaxlib 0.10.2 gives on a CPU for `lax.reduce(x, 0., lax.add, (0,))`.
 #[test]
-fn trees_are_those_of_xla_cpu() {
+fn trees_have_the_bits_of_a_cpu() {
     let measured =
         [(33, 0x4109_4a9f), (100, 0x41c9_4dcd), (1000, 0x437a_5b1d), (1025, 0x4380_149f), (3000, 0x443b_8f6a)];
     for (count, bits) in measured {

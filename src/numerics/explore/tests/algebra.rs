@@ -7,7 +7,9 @@ use crate::tensor::{DType, Tensor};
 use super::super::{Answer, Settings, explore};
 use super::*;
 
-const MODES: [&str; 3] = ["v5e/default/off", "xla-cpu/f32/off", "cpu/f32/off"];
+fn modes() -> Vec<String> {
+    and_compiled(&["v5e/default/off", "cpu/f32/off"], "f32/off")
+}
 
 /// A constant for all elements of a shape.
 fn all(b: &mut Builder, value: f64, dims: &[usize]) -> ValueId {
@@ -47,7 +49,7 @@ fn is_proven(answer: &Answer) -> bool {
 fn folded_constants_are_reached() {
     let program = scaled();
     let arguments = drawn(&program, "normal", 1);
-    for mode in of_this_build(&MODES) {
+    for mode in modes() {
         for any_mode in [false, true] {
             let settings = Settings { any_mode, ..Settings::new(mode.parse().unwrap()) };
             let found = explore(&program, &arguments, &[], &settings).unwrap();
@@ -61,7 +63,7 @@ fn folded_constants_are_reached() {
             }
         }
         // The other families have no say in it.
-        let others = settings(mode, &["rounding", "narrowing", "order", "contraction", "reciprocal", "mesh"]);
+        let others = settings(&mode, &["rounding", "narrowing", "order", "contraction", "reciprocal", "mesh"]);
         let found = explore(&program, &arguments, &[], &others).unwrap();
         assert_eq!(count(&found.answers, is_proven), 8, "{mode}");
     }
@@ -87,7 +89,7 @@ fn neighbours_are_told_apart_by_no_form() {
     }
     let xs: Vec<f64> = xs.into_iter().map(f64::from).collect();
     let arguments = [tensor(DType::F32, &dims, &xs)];
-    for mode in of_this_build(&MODES) {
+    for mode in modes() {
         for any_mode in [false, true] {
             let settings = Settings { any_mode, ..Settings::new(mode.parse().unwrap()) };
             let found = explore(&program, &arguments, &[], &settings).unwrap();
@@ -98,7 +100,7 @@ fn neighbours_are_told_apart_by_no_form() {
     // Rows that are not close stay proven, and so do ties.
     for (other, kept) in [(0.999, 64), (1.0, 64)] {
         let xs: Vec<f64> = (0..64 * 128).map(|at| [3.0, 3.0 * other].get(at % 128).copied().unwrap_or(1.0)).collect();
-        for mode in of_this_build(&MODES) {
+        for mode in modes() {
             let settings = Settings::new(mode.parse().unwrap());
             let found = explore(&program, &[tensor(DType::F32, &dims, &xs)], &[], &settings).unwrap();
             assert_eq!(count(&found.answers, is_proven), kept, "{mode} {other}");
@@ -388,7 +390,7 @@ fn what_overflows_or_underflows_in_some_form_is_enclosed() {
     let product = b.binary(Binary::Multiply, x, large).unwrap();
     let out = b.binary(Binary::Multiply, product, large).unwrap();
     let overflowing = b.finish(&[("out", out)]).unwrap();
-    for mode in of_this_build(&MODES) {
+    for mode in modes() {
         let argument = tensor(DType::F32, &[1], &[2f64.powi(-100)]);
         let (_, enclosed) = enclose(&overflowing, &[argument], &Settings::new(mode.parse().unwrap())).unwrap();
         let found = outside(&enclosed, &[tensor(DType::F32, &[1], &[f64::INFINITY])]);
@@ -418,7 +420,7 @@ fn a_sum_errs_by_the_magnitudes_that_it_adds() {
     let arguments = [tensor(DType::F32, &[1], &[f64::from(-c)])];
     let folded = f64::from(-c + (c + d));
     assert!((folded - f64::from(d)).abs() > 1e-6, "{folded}");
-    for mode in of_this_build(&MODES) {
+    for mode in modes() {
         let (_, enclosed) = enclose(&program, &arguments, &Settings::new(mode.parse().unwrap())).unwrap();
         let found = outside(&enclosed, &[tensor(DType::F32, &[1], &[folded])]);
         assert!(found[0].elements.is_empty() && found[0].unknown == 0, "{mode} {enclosed:?}");
@@ -437,7 +439,7 @@ fn zeros_lose_their_signs() {
     let product = b.binary(Binary::Multiply, x, flag).unwrap();
     let program = b.finish(&[("sum", sum), ("product", product)]).unwrap();
     let arguments = [tensor(DType::F32, &[2, 1], &[-0.0, 2.0])];
-    for mode in of_this_build(&MODES) {
+    for mode in modes() {
         for result in ["sum", "product"] {
             let found =
                 explore(&program, &arguments, &[result.to_string()], &Settings::new(mode.parse().unwrap())).unwrap();
@@ -466,8 +468,8 @@ fn forms_that_witnesses_take_lie_in_the_enclosure() {
         let out = b.binary(second, inner, d).unwrap();
         let program = b.finish(&[("out", out)]).unwrap();
         let arguments = [tensor(DType::F32, &[64], &values)];
-        for mode in of_this_build(&MODES) {
-            let algebra = settings(mode, &["algebra"]);
+        for mode in modes() {
+            let algebra = settings(&mode, &["algebra"]);
             let (choices, enclosed) = enclose(&program, &arguments, &algebra).unwrap();
             let declared = machine::evaluate(&program, &algebra.mode, &arguments).unwrap();
             assert_eq!(choices.points.len(), 1, "{first:?} {second:?} {mode}");

@@ -4,14 +4,12 @@
 use crate::ir::{Binary, Builder, Compare, Op, Precision, Program, ValueId};
 use crate::machine::mxu::Accumulation;
 use crate::machine::{self, Mode};
-use crate::mode::of_this_build;
+use crate::mode::and_compiled;
 use crate::rewrite::Freedom;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::super::{Answer, Exploration, Witness, enclose, explore, outside};
-#[cfg(feature = "xla-cpu")]
-use super::drawn;
-use super::{settings, tensor};
+use super::{drawn, settings, tensor};
 
 /// The witness of the only row, which gives on the machine what it says, while the declared program does not.
 fn witness<'e>(found: &'e Exploration, program: &Program, declared: &Mode, arguments: &[Tensor]) -> &'e Witness {
@@ -116,13 +114,13 @@ fn a_contraction_has_a_witness() {
     let numbers: [f32; 4] = [1.1, 1.5, 1.7, 2.3];
     let of = |values: [f32; 4]| Tensor::new(&[1, 4], Data::F32(values.to_vec()));
     let arguments = [of(numbers), of(numbers.map(|x| x * x))];
-    for mode in of_this_build(&["v5e/default/off", "xla-cpu/default/off", "cpu/f32/off"]) {
-        let settings = settings(mode, &["contraction"]);
+    for mode in and_compiled(&["v5e/default/off", "cpu/f32/off"], "default/off") {
+        let settings = settings(&mode, &["contraction"]);
         let found = explore(&program, &arguments, &[], &settings).unwrap();
         let witness = witness(&found, &program, &settings.mode, &arguments);
         assert_eq!(taken(&found, witness), [Freedom::Contraction], "{mode}");
         assert_eq!(witness.differs.element, 0);
-        let without = explore(&program, &arguments, &[], &self::settings(mode, &["rounding", "reciprocal"])).unwrap();
+        let without = explore(&program, &arguments, &[], &self::settings(&mode, &["rounding", "reciprocal"])).unwrap();
         assert!(matches!(without.answers[..], [Answer::Proven { .. }]), "{mode}");
     }
 }
@@ -214,7 +212,6 @@ fn the_order_of_a_dot_has_witnesses() {
 /// A product that two sums read, behind a choice for one of them, may be added unrounded for each, and so may a quotient by a
 /// constant; what else reads it sees it rounded or not.
 #[test]
-#[cfg(feature = "xla-cpu")]
 fn what_several_sums_read_is_contracted_for_each() {
     let dims = [2, 32];
     let mut b = Builder::new("shared");
@@ -242,11 +239,13 @@ fn what_several_sums_read_is_contracted_for_each() {
         of(&|x, y, _| y.mul_add(1.0 / 0.3, x)),
         of(&|_, y, _| y * 0.3),
     ];
-    let settings = settings("xla-cpu/default/off", &["contraction", "reciprocal"]);
-    let (_, enclosed) = enclose(&program, &arguments, &settings).unwrap();
-    for found in outside(&enclosed, &contracted) {
-        assert!(found.elements.is_empty() && found.unknown == 0, "{found:?}");
+    for mode in and_compiled(&["cpu/default/off"], "default/off") {
+        let settings = settings(&mode, &["contraction", "reciprocal"]);
+        let (_, enclosed) = enclose(&program, &arguments, &settings).unwrap();
+        for found in outside(&enclosed, &contracted) {
+            assert!(found.elements.is_empty() && found.unknown == 0, "{mode}: {found:?}");
+        }
+        let declared = machine::evaluate(&program, &settings.mode, &arguments).unwrap();
+        assert!((0..3).all(|at| declared[at] != contracted[at]), "{mode}");
     }
-    let declared = machine::evaluate(&program, &settings.mode, &arguments).unwrap();
-    assert!((0..3).all(|at| declared[at] != contracted[at]));
 }

@@ -151,6 +151,31 @@ fn negations_and_choices_hide_no_product() {
     assert_eq!(choice(1.0, Binary::Subtract), [false, false, false]);
 }
 
+/// LLVM contracts block by block: a product before a concatenate is in another block than a sum behind it.
+#[test]
+fn a_product_before_branches_is_rounded() {
+    let sum = |product_first: bool| {
+        contracted(|builder, [a, b, c, d]| {
+            let mut half = |x| {
+                let slice = Op::Slice { start: vec![0], limit: vec![4], stride: vec![1] };
+                let half = builder.op(slice, &[x])?;
+                builder.unary(Unary::Sqrt, half)
+            };
+            let [c, d] = [half(c)?, half(d)?];
+            let product = builder.binary(Binary::Multiply, a, b)?;
+            // One concatenate alone would be split into its operands, each in a loop of its own.
+            let joined = builder.op(Op::Concatenate { dim: 0 }, &[c, d])?;
+            let exchanged = builder.op(Op::Concatenate { dim: 0 }, &[d, c])?;
+            let joined = builder.binary(Binary::Add, joined, exchanged)?;
+            // The code of the farthest operand comes first.
+            let far = builder.unary(Unary::Negate, if product_first { product } else { joined })?;
+            Ok(vec![product, builder.binary(Binary::Add, far, if product_first { joined } else { product })?])
+        })
+    };
+    assert_eq!(sum(true), [false, false]);
+    assert_eq!(sum(false), [true, false]);
+}
+
 /// The LLVM IR of `jax.scipy.special.kl_div` in jaxlib 0.8.1: one choice, after the difference.
 #[test]
 fn choices_by_one_predicate_are_made_after_the_sum() {
