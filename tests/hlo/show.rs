@@ -647,3 +647,32 @@ fn a_flow_is_linear_in_results_and_readers() {
         assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{what}: {:?}", begun.elapsed());
     }
 }
+
+/// The table of roundings that rules drop takes time in proportion to its lines.
+#[test]
+fn the_table_of_dropped_roundings_is_linear() {
+    let seconds = |count: usize| {
+        let line = |at: usize| {
+            let before = if at == 0 { "x".to_string() } else { format!("b{}", at - 1) };
+            format!(
+                "  a{at} = bf16[8]{{0}} exponential({before})\n  c{at} = bf16[8]{{0}} negate(a{at})\n  \
+                 b{at} = bf16[8]{{0}} add(a{at}, c{at})\n"
+            )
+        };
+        let body: String = (0..count).map(line).collect();
+        let last = format!("ROOT r = bf16[8]{{0}} exponential(b{})", count - 1);
+        let text = format!("HloModule m\n\nENTRY e {{\n  x = bf16[8]{{0}} parameter(0)\n{body}  {last}\n}}\n");
+        let modes: Vec<Mode> = COMPILERS.iter().map(|mode| mode.parse().unwrap()).collect();
+        let flow = flow::flow(&lower(&parse(&text).unwrap()).unwrap(), false, &modes);
+        assert!(flow.elisions.len() >= count, "{}", flow.elisions.len());
+        let once = || {
+            let begun = std::time::Instant::now();
+            assert!(!flow::text(&flow, false).is_empty());
+            begun.elapsed().as_secs_f64()
+        };
+        (0..3).map(|_| once()).fold(f64::INFINITY, f64::min)
+    };
+    let (few, many) = (seconds(500), seconds(4000));
+    // Eight times the lines: quadratic time would be 64 times as long.
+    assert!(many < 24.0 * few, "{few} s for 500, {many} s for 4000");
+}

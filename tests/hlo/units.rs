@@ -10,7 +10,7 @@ use ulpgate::file::safetensors;
 use ulpgate::flow::{flow, text};
 use ulpgate::hlo::{Import, lower, parse};
 use ulpgate::machine::{Mode, evaluate, find_chip};
-use ulpgate::tensor::{Data, Tensor};
+use ulpgate::tensor::{DType, Data, Tensor};
 
 fn place(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/diloco").join(name)
@@ -165,4 +165,41 @@ fn diff_names_the_units() {
     let other = lines("before.hlo", "tpu7x.hlo", Some("v6e"));
     let change = "multiply and reduce on the vector unit, products in f32 -> dot on the matrix unit";
     assert_eq!(other.iter().filter(|line| line.ends_with(change)).count(), 6, "{other:?}");
+}
+
+/// A compiler gives some dots of small types to another unit than the table has them on. No bit shows it (FACTS 2.3): products of
+/// f4 are multiples of 1/4 up to 36, which f32 adds without a rounding, and integers are added exactly.
+#[test]
+fn no_bit_of_a_dot_of_f4_or_integers_depends_on_its_unit() {
+    let halves = [0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0];
+    for (dtype, result) in [(DType::F4E2M1FN, "f32"), (DType::S4, "s32"), (DType::S8, "s32")] {
+        for [b, k, n] in [[101, 4, 100], [128, 2, 127], [3, 4096, 5]] {
+            let text = format!(
+                "HloModule m\nENTRY e {{\n x = {dtype}[{b},{k}] parameter(0)\n y = {dtype}[{b},{k},{n}] parameter(1)\n \
+                 ROOT d = {result}[{b},{n}] dot(x, y), lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, lhs_contracting_dims={{1}}, \
+                 rhs_contracting_dims={{1}}\n}}\n"
+            );
+            let fill = |dims: &[usize], step: usize| {
+                let at = |i: usize| (i * step + i / 7) % 15;
+                let count: usize = dims.iter().product();
+                let data = if dtype.is_float() {
+                    let value = |i: usize| halves[at(i) % 8] / if at(i) < 8 { 2.0 } else { -2.0 };
+                    Data::from_f64s(dtype, &(0..count).map(value).collect::<Vec<f64>>())
+                } else {
+                    Data::from_i64s(dtype, &(0..count).map(|i| at(i) as i64 - 7).collect::<Vec<i64>>())
+                };
+                Tensor::new(dims, data.unwrap())
+            };
+            let arguments = [fill(&[b, k], 3), fill(&[b, k, n], 11)];
+            let of = |mode: &str| {
+                let result = evaluate(&of_text(&text).program, &mode.parse::<Mode>().unwrap(), &arguments).unwrap();
+                result[0].data().to_f64s()
+            };
+            let expected = of("cpu/f32/off+reduce=chain");
+            assert!(expected.iter().any(|v| *v != 0.0));
+            for unit in ["", "+dsr=on", "+dsr=off", "+dsr=off+acc=chain", "+dsr=on+reduce=chain"] {
+                assert_eq!(of(&format!("tpu7x/default/off{unit}")), expected, "{text}{unit}");
+            }
+        }
+    }
 }

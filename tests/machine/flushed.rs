@@ -28,6 +28,8 @@ fn program(dtype: DType, count: usize, operation: &str) -> Program {
     let operation = operation.replace("TYPE", &dtype.to_string()).replace("COUNT", &count.to_string());
     let text = format!(
         "HloModule m\nadd {{ a = {dtype}[] parameter(0)\n b = {dtype}[] parameter(1)\n ROOT r = {dtype}[] add(a, b) }}\n\
+         maximum {{ a = {dtype}[] parameter(0)\n b = {dtype}[] parameter(1)\n ROOT r = {dtype}[] maximum(a, b) }}\n\
+         minimum {{ a = {dtype}[] parameter(0)\n b = {dtype}[] parameter(1)\n ROOT r = {dtype}[] minimum(a, b) }}\n\
          ENTRY e {{\n x = {dtype}[{count}] parameter(0)\n y = {dtype}[{count}] parameter(1)\n {operation}\n}}\n"
     );
     lower(&parse(&text).unwrap()).unwrap_or_else(|error| panic!("{error}\n{text}")).program
@@ -107,6 +109,25 @@ fn no_sum_or_quotient_is_subnormal() {
             for mode in modes().iter().filter(|mode| !in_matrix_unit(mode)) {
                 assert_flushes(mode, dtype, operation, &arguments);
             }
+        }
+    }
+}
+
+/// Largest and smallest numbers of rows and windows, of which the first may be subnormal and the others of either sign.
+#[test]
+fn no_extreme_is_subnormal() {
+    let rows = "a = TYPE[COUNT,1] reshape(x)\n b = TYPE[COUNT,1] reshape(y)\n k = TYPE[COUNT,2] concatenate(a, b), dimensions={1}";
+    let mut operations = Vec::new();
+    for (extreme, init) in [("maximum", "-inf"), ("minimum", "inf")] {
+        let begin = format!("{rows}\n z = TYPE[] constant({init})\n ROOT r");
+        let windows = format!("window={{size=1x2}}, to_apply={extreme}");
+        operations.push(format!("{begin} = TYPE[COUNT] reduce(k, z), dimensions={{1}}, to_apply={extreme}"));
+        operations.push(format!("{begin} = TYPE[COUNT,1] reduce-window(k, z), {windows}"));
+    }
+    for dtype in [DType::F32, DType::BF16] {
+        let arguments = pairs(dtype);
+        for operation in &operations {
+            modes().iter().for_each(|mode| assert_flushes(mode, dtype, operation, &arguments));
         }
     }
 }

@@ -19,12 +19,13 @@ const MODES: [&str; 6] = [
 ];
 
 /// Ways to write the terms of the sum.
-const TERMS: [&str; 5] = [
+const TERMS: [&str; 6] = [
     "m = f32[D] multiply(a, b)\n n = f32[D] multiply(c, d)\n t = f32[D] add(m, n)",
     "m = f32[D] multiply(a, b)\n n = f32[D] multiply(c, d)\n t = f32[D] add(n, m)",
     "m = f32[D] multiply(b, a)\n n = f32[D] multiply(c, d)\n s = f32[D] add(m, n)\n t = f32[D] negate(s)",
     "m = f32[D] multiply(a, b)\n n = f32[D] multiply(c, d)\n t = f32[D] subtract(m, n)",
     "n = f32[D] multiply(c, d)\n t = f32[D] add(a, n)",
+    "m = f32[D] multiply(a, b)\n n = f32[D] multiply(c, d)\n s = f32[D] add(m, n)\n o = f32[D] multiply(a, d)\n t = f32[D] add(s, o)",
 ];
 
 /// The sum of such terms over the last dim: in one fusion, with the terms in a fusion of their own, or without any.

@@ -165,6 +165,29 @@ fn a_refusal_names_the_instruction_and_the_bytes() {
     }
 }
 
+/// Calls that double at each of 21 levels, of a computation that lays out nothing.
+#[test]
+fn calls_that_double_at_each_level_are_refused() {
+    let calls = ["call(TO), to_apply=BELOW", "fusion(TO), kind=kLoop, calls=BELOW"];
+    calls.par_iter().for_each(|call| {
+        let mut text = "HloModule m\nf0 { ROOT a = f32[] parameter(0) }\n".to_string();
+        for level in 1..22 {
+            let call = |to: &str| call.replace("TO", to).replace("BELOW", &format!("f{}", level - 1));
+            text += &format!(
+                "f{level} {{ a = f32[] parameter(0)\n b = f32[] {}\n ROOT c = f32[] {} }}\n",
+                call("a"),
+                call("b")
+            );
+        }
+        text += &format!(
+            "ENTRY e {{ x = f32[] parameter(0)\n ROOT r = f32[] {} }}\n",
+            call.replace("TO", "x").replace("BELOW", "f21")
+        );
+        let error = lower_with_opaque(&parse(&text).unwrap()).unwrap_err().to_string();
+        assert!(error.contains("calls make more than 1048576 instructions"), "{call}: {error}");
+    });
+}
+
 #[test]
 fn a_broadcast_to_a_million_million_is_refused() {
     for error in refusals("ROOT r = f32[1000000000000]{0} broadcast(z), dimensions={}") {

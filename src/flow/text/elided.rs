@@ -1,6 +1,6 @@
 //! Roundings that compilers may drop or add, and the rules for that, one column a compiler.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use crate::flow::Flow;
@@ -35,11 +35,13 @@ pub(super) fn section(out: &mut String, flow: &Flow) {
     wrap(out, "  ", "  ", &legend.join(", "));
     let lines = lines(flow);
     let width = lines.iter().map(|line| what(line.change).chars().count()).max().unwrap_or(0).min(COLUMN);
-    let wide = |at: usize| columns[at].len().max(lines.iter().map(|line| line.rules[at].len()).max().unwrap_or(0));
+    let wide =
+        |(at, column): (usize, &&str)| lines.iter().map(|line| line.rules[at].len()).fold(column.len(), usize::max);
+    let widths: Vec<usize> = columns.iter().enumerate().map(wide).collect();
     let row = |first: &str, sees: &str, cells: &[&str]| {
         let mut row = format!("  {first:<width$}  {sees:<16}");
-        for (at, cell) in cells.iter().enumerate() {
-            let _ = write!(row, " {cell:<width$}", width = wide(at));
+        for (cell, &width) in cells.iter().zip(&widths) {
+            let _ = write!(row, " {cell:<width$}");
         }
         row.trim_end().to_string()
     };
@@ -53,9 +55,9 @@ pub(super) fn section(out: &mut String, flow: &Flow) {
         }
         let _ = writeln!(out, "{}", row(&what, &sees, &line.rules));
     }
-    let dropped = |name: &str| flow.elisions.iter().any(|e| e.conversions.iter().any(|c| c == name));
-    let kept: Vec<&str> =
-        flow.values.iter().filter(|v| v.rounds_to.is_some() && !dropped(&v.name)).map(|v| v.name.as_str()).collect();
+    let dropped: HashSet<&String> = flow.elisions.iter().flat_map(|elision| &elision.conversions).collect();
+    let kept = flow.values.iter().filter(|value| value.rounds_to.is_some() && !dropped.contains(&value.name));
+    let kept: Vec<&str> = kept.map(|value| value.name.as_str()).collect();
     if !kept.is_empty() {
         wrap(out, "  ", "    ", &format!("Roundings by a conversion that no rule drops: {}", kept.join(", ")));
     }

@@ -9,9 +9,9 @@ use crate::opcode::{Opcode, Product, Reduction};
 use crate::written_shape::Elements;
 
 use super::body::Body;
-use super::emitter::{Emitter, Handlers, OPERATIONS};
+use super::emitter::{Emitter, Handlers};
 use super::lowered_value::Value;
-use super::lowering::{Given, Lowering};
+use super::lowering::{Given, Lowering, OPERATIONS};
 use super::parameter_list;
 use super::surroundings::Scope;
 use super::unless_known::unless_known;
@@ -56,10 +56,11 @@ pub fn inline<'a>(
         HashMap::with_capacity(computation.instructions.len());
     let firsts = parameter_list::firsts(computation, given, lowering.devices);
     for instruction in &computation.instructions {
-        // A file whose calls double at each level would never end.
-        if body.instructions.len() > OPERATIONS {
+        // A file whose calls double at each level would never end, though they may lay out nothing.
+        let Some(left) = lowering.left.checked_sub(1) else {
             return refuse(format!("calls make more than {OPERATIONS} instructions"));
-        }
+        };
+        lowering.left = left;
         let (body, sources) = (&mut *body, Vec::new());
         let own = code_of_its_own(lowering, instruction, scope);
         let scope = own.as_ref().unwrap_or(scope);

@@ -17,13 +17,10 @@ use crate::written_shape::{Elements, shape_of};
 use super::body::Body;
 use super::first_double;
 use super::lowered_value::Value;
-use super::lowering::Lowering;
+use super::lowering::{Lowering, OPERATIONS};
 use super::surroundings::Scope;
 
 type Result<T> = std::result::Result<T, LowerError>;
-
-/// Operations that lowering may make of one computation.
-pub const OPERATIONS: usize = 1 << 20;
 
 /// Handlers of opcodes. They stand above the builder, which calls them where a computation holds instructions.
 pub trait Handlers: Sync {

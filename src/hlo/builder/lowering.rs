@@ -13,6 +13,9 @@ use super::lowered_value::Value;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
+/// Operations that lowering may make of one computation, and instructions that calls may repeat.
+pub const OPERATIONS: usize = 1 << 20;
+
 /// Values of a computation's parameters.
 #[derive(Clone, Copy)]
 pub enum Given<'g> {
@@ -39,6 +42,8 @@ pub struct Lowering<'a> {
     pub regions: HashMap<(usize, bool, bool), ComputationId>,
     /// Number of fusions that were inlined.
     pub fusions: usize,
+    /// Instructions that may still be lowered: each of the file's once, and as many again as calls may repeat.
+    pub left: usize,
     /// Instructions without semantics that were found so far; `None` if they are errors.
     pub unknown: Option<Vec<Unknown>>,
     /// Whether an operation that a compiler leaves to a library is lowered to a call.
@@ -77,6 +82,7 @@ impl<'a> Lowering<'a> {
             devices,
             telling: if devices.count() > 1 { device::tellers(module) } else { Vec::new() },
             fusions: 0,
+            left: module.computations.iter().map(|one| one.instructions.len()).sum::<usize>() + OPERATIONS,
             unknown,
             libraries,
             is_code: module.is_compiled() && !module.is_tiled(),

@@ -84,3 +84,38 @@ fn integers_outside(integers: &[Option<i64>], given: impl Fn(usize) -> Option<i6
     let unknown = integers.iter().filter(|known| known.is_none()).count();
     Outside { output: 0, elements: (0..integers.len()).filter(|at| !holds(*at)).collect(), unknown }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_beside_its_enclosure_is_outside_on_either_side() {
+        for sign in [1.0, -1.0] {
+            let ends = |a: f64, b: f64| [(sign * a).min(sign * b), (sign * a).max(sign * b)];
+            let [lo, hi] = ends(1.0, 2.0);
+            let enclosed = [Enclosed::Floats(vec![Interval { lo, hi }; 6])];
+            let printed = [[0.0, 0.5], [0.5, 1.0], [1.2, 1.3], [2.0, 3.0], [2.5, 3.0], [0.0, 9.0]];
+            let found = outside_of_printed(&enclosed, &[printed.map(|[a, b]| ends(a, b)).to_vec()]).remove(0);
+            assert_eq!((found.elements, found.unknown), (vec![0, 4], 0));
+        }
+    }
+
+    /// A NaN for certain is no number, and what may be anything is outside of nothing.
+    #[test]
+    fn what_is_certainly_nan_is_no_number() {
+        let enclosed = [Enclosed::Floats(vec![Interval::NAN, Interval::NAN, Interval::exact(1.0), Interval::UNKNOWN])];
+        let found =
+            outside_of_printed(&enclosed, &[vec![[1.0; 2], [f64::NAN; 2], [f64::NAN; 2], [f64::NAN; 2]]]).remove(0);
+        assert_eq!((found.elements, found.unknown), (vec![0, 2], 1));
+    }
+
+    /// A printed fraction is none of the integers, though it is cut to one; what choices leave open is outside of nothing.
+    #[test]
+    fn integers_are_compared_exactly() {
+        let known = vec![Some(1), Some(1), Some(-1), Some(2), None];
+        let printed = vec![[1.0; 2], [1.5; 2], [-1.5; 2], [1.0; 2], [7.0; 2]];
+        let found = outside_of_printed(&[Enclosed::Integers(known)], &[printed]).remove(0);
+        assert_eq!((found.elements, found.unknown), (vec![1, 2, 3], 1));
+    }
+}

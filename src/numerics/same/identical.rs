@@ -58,7 +58,9 @@ pub fn opaque(program: &Program) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Binary, Builder, ValueId};
+    use std::sync::Arc;
+
+    use crate::ir::{Binary, Builder, LibraryFunction, ResultAccuracy, Setting, Tiling, ValueId};
     use crate::tensor::DType;
 
     fn program(binary: Binary, swapped: bool, rows: usize, name: &str) -> Program {
@@ -91,5 +93,27 @@ mod tests {
         assert!(are_identical(&one, &fused));
         fused.computations[entry].instructions[2].on_matrix_unit = true;
         assert!(!are_identical(&one, &fused));
+    }
+
+    /// Plans, library functions and settings say how a value is computed, whatever the operation is.
+    #[test]
+    fn one_program_has_the_same_plans_and_settings() {
+        let one = program(Binary::Add, false, 2, "z");
+        let entry = one.entry;
+        let changes: [(&str, fn(&mut Instruction)); 4] = [
+            ("tiling", |z| z.tiling = Some(Arc::new(Tiling::of_k_block(64)))),
+            ("library", |z| z.library = Some(Arc::new(LibraryFunction::Cholesky))),
+            ("of_complex_function", |z| z.of_complex_function = true),
+            ("settings", |z| z.settings = Some(Arc::new([Setting::Accuracy(ResultAccuracy::Highest)]))),
+        ];
+        for (field, change) in changes {
+            let mut other = one.clone();
+            change(&mut other.computations[entry].instructions[2]);
+            assert!(!are_identical(&one, &other) && !are_identical(&other, &one), "{field}");
+            assert!(are_identical(&other, &other.clone()), "{field}");
+        }
+        let mut asked = one.clone();
+        asked.settings.push(Setting::Accuracy(ResultAccuracy::Highest));
+        assert!(!are_identical(&one, &asked), "the module's settings");
     }
 }

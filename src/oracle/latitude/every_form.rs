@@ -192,3 +192,28 @@ pub(super) fn widened(x: Interval, reach: f64, forms: &Forms, magnitudes: Option
     let error = |end: f64| (((forms.share * base(end)).next_up() + forms.absolute).next_up() + lost).next_up();
     Interval { lo: (x.lo - error(x.lo)).next_down(), hi: (x.hi + error(x.hi)).next_up() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An end is off by its share at least, of its own magnitude or of those that a sum adds up; what holds of x holds of -x.
+    #[test]
+    fn negative_numbers_are_widened_as_positive_ones_are() {
+        let share = 2f64.powi(-20);
+        let forms = Forms { share, ..Forms::default() };
+        for (lo, hi) in [(1.0, 1.0), (1.0, 3.0), (2.5e-9, 7e8), (-2.0, 3.0), (-5.0, -5.0), (-7e8, -0.1)] {
+            for magnitudes in [None, Some(1e9)] {
+                let plain = widened(Interval { lo, hi }, 1.0, &forms, magnitudes);
+                let mirrored = widened(Interval { lo: -hi, hi: -lo }, 1.0, &forms, magnitudes);
+                assert_eq!((mirrored.lo, mirrored.hi), (-plain.hi, -plain.lo), "{lo} to {hi}");
+                let least = |end: f64| share * magnitudes.unwrap_or(end.abs());
+                assert!(lo - plain.lo >= least(lo) && plain.hi - hi >= least(hi), "{lo} to {hi}: {plain:?}");
+                assert!(
+                    lo - plain.lo <= 1.001 * least(lo) && plain.hi - hi <= 1.001 * least(hi),
+                    "{lo} to {hi}: {plain:?}"
+                );
+            }
+        }
+    }
+}

@@ -202,6 +202,45 @@ fn what_is_below_the_floor_may_be_zero() {
     assert!(of(-1e-60, 1e-60).lo < 0.0, "a zero of either sign");
 }
 
+/// A rounding, an error and a flush leave of -x the opposite of what they leave of x.
+#[test]
+fn roundings_of_negative_numbers_mirror_those_of_positive_ones() {
+    let floor = F32.min_normal();
+    let plain = Rounding { formats: vec![F32], ..Rounding::default() };
+    let all = [
+        plain.clone(),
+        Rounding { relative: 1e-6, ..plain.clone() },
+        Rounding { absolute: 1e-3, ..plain.clone() },
+        Rounding { floor, ..plain.clone() },
+        Rounding { floor, flushes: true, formats: vec![F32, BF16], ..Rounding::default() },
+    ];
+    for rounding in &all {
+        let of = |lo: f64, hi: f64| super::settle::round(Interval { lo, hi }, rounding);
+        for (lo, hi) in [(1.0, 1.0), (0.1, 0.7), (floor / 3.0, floor / 2.0), (floor / 2.0, 3.0), (-0.3, 2.0)] {
+            let (positive, negative) = (of(lo, hi), of(-hi, -lo));
+            assert_eq!((negative.lo, negative.hi), (-positive.hi, -positive.lo), "{lo} to {hi}: {rounding:?}");
+            // Rounding to f32 loses half an ulp at most.
+            let least = (hi + rounding.relative * hi + rounding.absolute) * (1.0 - 2f64.powi(-23));
+            assert!(rounding.floor > 0.0 || positive.hi >= least, "{lo} to {hi}: {rounding:?}");
+        }
+    }
+}
+
+/// An operand of either sign that may be flushed is zero or unchanged.
+#[test]
+fn operands_of_either_sign_may_be_flushed() {
+    let floor = F32.min_normal();
+    let mut b = Builder::new("sum");
+    let x = b.parameter("x", DType::F32, &[2]).unwrap();
+    let sum = b.binary(Binary::Add, x, x).unwrap();
+    let program = b.finish(&[("sum", sum)]).unwrap();
+    let half = floor as f32 / 2.0;
+    let found = enclosed(&program, &[f32s(&[2], &[half, -half])], &[(sum, Latitude::Exact { floor })]);
+    let [positive, negative] = floats(&found[0]) else { panic!("two sums") };
+    assert!(positive.lo <= 0.0 && positive.hi >= floor, "{positive:?}");
+    assert!(negative.lo <= -floor && negative.hi >= 0.0, "{negative:?}");
+}
+
 /// A unit that flushes may rank subnormals as zeros, and moves them unchanged; numbers not close to zero keep their
 /// place.
 #[test]
