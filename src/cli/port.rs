@@ -195,7 +195,8 @@ fn report(arguments: &PortArguments, one: Side, other: Side, is_one_source: bool
         Some(path) => {
             let fail = |error: &dyn std::fmt::Display| Failure::Message(error.to_string());
             let recording = Recording::open(path).map_err(|error| fail(&error))?;
-            let bound = bind(program, &one.import.argument_names, std::slice::from_ref(&recording)).map_err(|error| fail(&error))?;
+            let bound = bind(program, &one.import.argument_names, std::slice::from_ref(&recording))
+                .map_err(|error| fail(&error))?;
             (bound.clone(), path.display().to_string(), HonestInputs::Given(bound))
         }
         None => {

@@ -18,6 +18,7 @@ mod settle;
 #[cfg(test)]
 mod tests;
 mod union;
+mod widening;
 
 use std::collections::HashMap;
 
@@ -35,9 +36,9 @@ use super::plan::{Plan, Sums};
 use super::prepared::Prepared;
 
 pub use additions::Additions;
-pub use every_form::Forms;
 use every_form::Spans;
 pub use product_order::{BLOCK, ProductOrder};
+pub use widening::Forms;
 
 /// The results of an instruction that a computation may have.
 #[derive(Clone, Debug, PartialEq)]

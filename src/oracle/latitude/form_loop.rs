@@ -4,7 +4,7 @@ use crate::ir::{Binary, Op, Unary};
 
 use super::super::fast::{Intervals, ManyKernel, apply_many};
 use super::super::interval::{Interval, regular};
-use super::every_form::{Forms, NORMAL, combined, span, widened};
+use super::widening::{Forms, NORMAL, span, span_of_result, widen_to_forms};
 
 /// An operation with its operands, for each way in which it may be computed itself.
 pub(super) struct FormLoop<'a> {
@@ -48,9 +48,9 @@ impl FormLoop<'_> {
             let spans = [(a, of_a, is_known[0]), (b, of_b, is_known[1])];
             let spans = spans.map(|(given, known, is_known)| if is_known { known } else { span(given) });
             let given = [a, b];
-            let span = combined(self.op, &spans[..self.operands.min(2)], &given, x);
+            let span = span_of_result(self.op, &spans[..self.operands.min(2)], &given, x);
             let magnitudes = (a.abs().hi + b.abs().hi).next_up();
-            [widened(x, span.lo, self.forms, adds.then_some(magnitudes)), span]
+            [widen_to_forms(x, span.lo, self.forms, adds.then_some(magnitudes)), span]
         };
         let [a, b] = self.given;
         let [of_a, of_b] = [self.known[0].unwrap_or(a), self.known[1].unwrap_or(b)];
@@ -60,7 +60,7 @@ impl FormLoop<'_> {
     }
 }
 
-/// [`widened`] and [`combined`] of finite numbers other than zero whose forms stay normal numbers.
+/// [`widen_to_forms`] and [`span_of_result`] of finite numbers other than zero whose forms stay normal numbers.
 struct Widened<F> {
     combine: F,
     is_known: [bool; 2],
@@ -157,7 +157,7 @@ mod tests {
         all[shift..].iter().chain(&all[..shift]).copied().collect()
     }
 
-    /// What the loop gives is what the functions of one element give, bit for bit.
+    /// The loop gives the bits that the functions of one element give.
     #[test]
     fn the_loop_gives_what_elements_give_one_by_one() {
         let world = Fast::default();
@@ -179,10 +179,10 @@ mod tests {
                 for at in 0..x.len() {
                     let given = [a[at], if operands == 2 { b[at] } else { a[at] }];
                     let spans = if known { [of_a[at], of_b[at]] } else { given.map(span) };
-                    let expected = combined(op, &spans[..operands], &given, x[at]);
+                    let expected = span_of_result(op, &spans[..operands], &given, x[at]);
                     let adds = matches!(op, Op::Binary(Binary::Add | Binary::Subtract));
                     let magnitudes = adds.then(|| (given[0].abs().hi + given[1].abs().hi).next_up());
-                    let wider = widened(x[at], expected.lo, &forms, magnitudes);
+                    let wider = widen_to_forms(x[at], expected.lo, &forms, magnitudes);
                     let bits = |x: Interval| [x.lo, x.hi].map(|end| if end.is_nan() { 0 } else { end.to_bits() });
                     let case = format!("{op:?} {known} {share} {:?} {given:?} {spans:?}", x[at]);
                     assert_eq!(bits(world.at(&numbers, at)), bits(wider), "{case}");
