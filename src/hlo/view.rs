@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use super::ast::{Attribute, Instruction, Value};
 use super::error::LowerError;
-use super::settings::SMALL_CALL;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -149,12 +148,6 @@ impl<'a> Attributes<'a> {
             _ => return Err(self.wrong(attribute, "the name of a computation")),
         };
         Ok(word.trim_start_matches('%'))
-    }
-
-    /// Whether a call is compiled as one function: the compiler marks small loops so (`SmallWhileLoopHoistingPass`).
-    pub fn is_small_call(&self) -> bool {
-        let attributes = self.inside_braces("frontend_attributes").ok().flatten().unwrap_or_default();
-        attributes.contains(&format!("{SMALL_CALL}=\"true\""))
     }
 
     /// `op_name` of the metadata: where the value comes from in the user's program.

@@ -6,6 +6,7 @@ use crate::ast::Position;
 use crate::error::LowerError;
 use crate::ir::{self, Binary, Compare, CompareOrder, ComputationId, Fusion, Op, Setting, Shape, ValueId};
 use crate::opcode::{Control, Opcode};
+use crate::settings;
 use crate::tensor::DType;
 use crate::written_shape::Elements;
 
@@ -161,7 +162,7 @@ impl Emitter<'_, '_> {
             over,
             fusion: exchange.or(self.scope.fusion).or_else(|| self.begun_fusion()),
             tiling: window_config::tiling(&self.attributes())?.map(Arc::new).or_else(|| self.scope.tiling.clone()),
-            small_call: self.scope.small_call || self.attributes().is_small_call(),
+            small_call: self.scope.small_call || settings::is_small_call(self.attributes()),
             settings: self.settings.as_deref().map(<[Setting]>::to_vec).unwrap_or_default(),
             depth: self.scope.depth + 1,
         };

@@ -14,9 +14,9 @@ use crate::ir::{CollectiveAlgorithm, ResultAccuracy, Setting};
 use super::ast::{Attribute, Computation, Instruction, Module, Value};
 
 use crate::opcode::{Asynchronous, Collective, Elementwise, Opcode, Single};
+use crate::view::Attributes;
 
 use attribute_table as known;
-pub(super) use attribute_table::SMALL_CALL;
 use fields::fields;
 
 /// The treatment of an attribute, for tests and listings.
@@ -180,6 +180,12 @@ fn of_thread(attribute: &Attribute, settings: &mut Vec<Setting>) {
     if !matches!(&attribute.value, Value::Text(thread) | Value::Word(thread) if thread == "main") {
         settings.push(other(attribute));
     }
+}
+
+/// Whether a call is compiled as one function: the compiler marks small loops so (`SmallWhileLoopHoistingPass`).
+pub(super) fn is_small_call(attributes: Attributes) -> bool {
+    let frontend = attributes.inside_braces("frontend_attributes").ok().flatten().unwrap_or_default();
+    frontend.contains(&format!("{}=\"true\"", known::SMALL_CALL))
 }
 
 fn of_frontend(attribute: &Attribute, settings: &mut Vec<Setting>) {
