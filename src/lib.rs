@@ -132,8 +132,10 @@ pub mod evaluation;
 pub mod flow;
 pub mod gate;
 pub mod judge;
+pub mod layers;
 #[cfg(feature = "html")]
 pub mod page;
+pub mod port;
 pub mod probe;
 pub mod record;
 pub mod report;

@@ -57,7 +57,7 @@ pub fn judge_results(
     judge(py, move || {
         let (_, import) = read(&name, &hlo, lower_with_libraries)?;
         let compiled = compiled.map(|text| read("compiled", &text, lower_with_libraries)).transpose()?;
-        let inputs = bind(&import.program, &import.argument_names, &arguments.recording()?);
+        let inputs = bind(&import.program, &import.argument_names, &[arguments.recording()?]);
         let inputs = inputs.map_err(|error| error.to_string())?;
         let settings = Settings {
             mode: machine.as_deref().map(mode).transpose()?,
@@ -124,7 +124,7 @@ pub fn tolerance(
             let (_, import) = read("hlo", &text, lower_with_libraries)?;
             let runs = match arguments {
                 Some(given) => {
-                    let bound = bind(&import.program, &import.argument_names, &given.recording()?);
+                    let bound = bind(&import.program, &import.argument_names, &[given.recording()?]);
                     HonestRuns::On(bound.map_err(|error| error.to_string())?)
                 }
                 None => drawn()?,

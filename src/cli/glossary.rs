@@ -41,6 +41,10 @@ pub const WORDS: &[(&str, &str)] = &[
         "A deviation that a check found, such as a row that loses its best token. One that the suite expects is known, any \
          other is an alarm.",
     ),
+    (
+        "flaky",
+        "A verdict of `tolerance` and `port`: some honest runs miss the tolerance. The interval holds their share with 95 %.",
+    ),
     ("gate", "A fresh run held against the committed reports. It is red for each row that differs and each alarm."),
     (
         "guard",
@@ -89,6 +93,11 @@ pub const WORDS: &[(&str, &str)] = &[
     ),
     ("suite", "A claim, and the cases that test it: a file in suites/."),
     (
+        "survives",
+        "A verdict of `port`: every honest run on the second chip keeps to the tolerance. It says nothing of the faults that \
+         pass, which `ulpgate tolerance` names.",
+    ),
+    (
         "truth",
         "The result over the real numbers, without any rounding, as far as it is proven. Results are held against it.",
     ),
@@ -102,6 +111,11 @@ pub const WORDS: &[(&str, &str)] = &[
         "A question that the truth does not decide with 4096 bits. It is never guessed, and no suite can expect it.",
     ),
     ("unknown", "A verdict of `judge`: neither permitted nor refuted; the reason is below it."),
+    (
+        "unsatisfiable",
+        "A verdict of `tolerance` and `port`: honest runs miss the tolerance as a rule, or one rounding of the result may. A \
+         proposal is below it.",
+    ),
     (
         "worst",
         "The largest value of a suite's first figure over its cases, in the JSON of a run; `max_ulp 5.2` is an error of 5.2 ulp.",

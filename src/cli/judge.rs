@@ -10,6 +10,7 @@ use clap::Args;
 
 use super::ci::{Formats, Group, Problem, Test};
 use super::hlo::read;
+use super::probe;
 use super::program_argument::{NamedProgram, named_program};
 use super::seconds::Limit;
 use super::{Exit, Failure};
@@ -27,14 +28,17 @@ pub struct JudgeArguments {
     /// Results: .safetensors, .npz or .npy; some of the program's results are enough
     results: PathBuf,
     /// The program: HLO text before compilation, or a built-in one such as matmul[lhs=16xn,rhs=nx8]
-    #[arg(long, value_name = "PROGRAM")]
-    program: String,
+    #[arg(long, value_name = "PROGRAM", required_unless_present = "probe")]
+    program: Option<String>,
     /// The compiled program, if it is at hand: run as it stands
     #[arg(long, value_name = "FILE")]
     compiled: Option<PathBuf>,
     /// Its arguments: arg0, arg1, ..., by their names, or by position; .safetensors, .npz or .npy
-    #[arg(long, value_name = "FILE")]
-    inputs: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "probe")]
+    inputs: Option<PathBuf>,
+    /// The results are answers to the questions of `ulpgate probe`: name the modes that give them, and the parts that stay open
+    #[arg(long, conflicts_with_all = ["program", "inputs", "mode", "chips", "mapping", "tokens", "scores", "whole", "compiled", "junit", "sarif", "github"])]
+    probe: bool,
     /// Size of a built-in program
     #[arg(long = "n", value_name = "N", default_value_t = 1024)]
     size: usize,
@@ -69,29 +73,32 @@ pub struct JudgeArguments {
 
 /// A chip, as the command line has it.
 #[derive(Clone)]
-struct NamedChip(&'static Chip);
+pub(super) struct NamedChip(pub(super) &'static Chip);
 
-fn chip(name: &str) -> Result<NamedChip, String> {
+pub(super) fn chip(name: &str) -> Result<NamedChip, String> {
     let known = CHIPS.iter().map(|chip| chip.name);
     find_chip(name).map(NamedChip).ok_or_else(|| format!("no chip is called that; {}", hint(name, known)))
 }
 
-fn pair(text: &str) -> Result<(String, String), String> {
+pub(super) fn pair(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=').ok_or("it has the form NAME=RESULT, such as logits=out0")?;
     Ok((pair.0.to_string(), pair.1.to_string()))
 }
 
 pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    arguments.formats.check([&arguments.results, &arguments.inputs].into_iter().cloned())?;
+    arguments.formats.check([&arguments.results].into_iter().chain(&arguments.inputs).cloned())?;
+    let (Some(named), Some(inputs)) = (&arguments.program, &arguments.inputs) else {
+        return probe::name_modes(&arguments.results, arguments.json, out);
+    };
     let fail = |why: &dyn std::fmt::Display| Failure::Message(why.to_string());
-    let NamedProgram { program, argument_names, is_compiled } = named_program(&arguments.program, arguments.size)?;
+    let NamedProgram { program, argument_names, is_compiled } = named_program(named, arguments.size)?;
     if is_compiled {
         let told =
             "it is compiled already: --program takes the program before compilation, --compiled this file beside it";
-        return Err(Failure::Message(format!("{}: {told}", arguments.program)));
+        return Err(Failure::Message(format!("{named}: {told}")));
     }
-    let inputs = Recording::open(&arguments.inputs).map_err(|error| fail(&error))?;
-    let tensors = bind(&program, &argument_names, &inputs).map_err(|error| fail(&error))?;
+    let inputs = Recording::open(inputs).map_err(|error| fail(&error))?;
+    let tensors = bind(&program, &argument_names, &[inputs]).map_err(|error| fail(&error))?;
     let recording = Recording::open(&arguments.results).map_err(|error| fail(&error))?;
     let recording = recording.map(arguments.mapping.clone());
     let compiled = match &arguments.compiled {
@@ -115,12 +122,12 @@ pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Fail
             _ => of(&error),
         })?;
     if arguments.json {
-        let page = judged.to_json(&arguments.program);
+        let page = judged.to_json(named);
         writeln!(out, "{}", serde_json::to_string_pretty(&page).map_err(|error| fail(&error))?)?;
     } else {
         judged.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
-    arguments.formats.write(&[], || vec![group(arguments, &judged)], out)?;
+    arguments.formats.write(&[], || vec![group(arguments, named, &judged)], out)?;
     match judged.verdict() {
         Verdict::Bits | Verdict::Conforming => Ok(Exit::AsExpected),
         Verdict::Outside => Ok(Exit::Found),
@@ -137,7 +144,7 @@ pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Fail
 }
 
 /// The verdicts as tests.
-fn group(arguments: &JudgeArguments, judged: &Judged) -> Group {
+fn group(arguments: &JudgeArguments, program: &str, judged: &Judged) -> Group {
     let of = |one: &JudgedResult| {
         let is_wrong = matches!(one.verdict, Verdict::Outside | Verdict::Unknown);
         let verdict = if one.verdict == Verdict::Unknown { "undecided" } else { one.verdict.name() };
@@ -147,7 +154,7 @@ fn group(arguments: &JudgeArguments, judged: &Judged) -> Group {
             value: String::new(),
             message: one.because.first().cloned().unwrap_or_default(),
             evidence: one.pattern.iter().map(|pattern| pattern.says.clone()).collect(),
-            place: (arguments.program.clone(), 1),
+            place: (program.to_string(), 1),
         };
         Test {
             name: one.name.clone(),

@@ -15,10 +15,12 @@ mod hlo;
 mod init;
 mod job_array;
 mod judge;
+mod layers;
 mod list;
 mod merge;
 mod output;
 mod page_file;
+mod port;
 mod probe;
 mod program_argument;
 mod progress;
@@ -33,6 +35,7 @@ mod summary;
 mod terminal;
 mod threads;
 mod tolerance;
+mod tolerance_flags;
 mod vectors;
 mod watch;
 mod worst_rows;
@@ -108,8 +111,12 @@ enum Command {
     Same(same::SameArguments),
     /// Tell which rows keep their token whatever a compiler's flags permit, and which do not
     Explore(explore::ExploreArguments),
+    /// Tell what changes when a program moves to another chip, and whether a test's tolerance survives
+    Port(port::PortArguments),
     /// Judge results from elsewhere: same bits as a mode, conforming, or outside, and what is wrong
     Judge(judge::JudgeArguments),
+    /// Name the first layer of a model whose drift its roundings do not explain, from two recordings of its values
+    Layers(layers::LayersArguments),
     /// Name the rule that made the scales of a quantised tensor (MX formats, NVFP4, int8, int4)
     Scales(scales::ScalesArguments),
     /// Write test vectors of scaled block dots for hardware, with their exact results
@@ -142,6 +149,8 @@ impl Command {
             Command::Scales(arguments) => arguments.json,
             Command::Explore(arguments) => arguments.json,
             Command::Judge(arguments) => arguments.json,
+            Command::Port(arguments) => arguments.json,
+            Command::Layers(arguments) => arguments.json,
             Command::Probe(arguments) => arguments.json,
             Command::Tolerance(arguments) => arguments.json,
             Command::Vectors(_)
@@ -159,6 +168,8 @@ impl Command {
             Command::Gate(arguments) => arguments.limit.seconds,
             Command::Hlo(command) => command.seconds(),
             Command::Judge(arguments) => arguments.limit.seconds,
+            Command::Port(arguments) => arguments.limit.seconds,
+            Command::Layers(arguments) => arguments.limit.seconds,
             Command::Report(_)
             | Command::Merge(_)
             | Command::List(_)
@@ -191,6 +202,8 @@ impl Command {
             | Command::Same(_)
             | Command::Explore(_)
             | Command::Judge(_)
+            | Command::Port(_)
+            | Command::Layers(_)
             | Command::Probe(_)
             | Command::Tolerance(_)
             | Command::Vectors(_)
@@ -254,6 +267,8 @@ pub fn run_command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Hlo(command) => hlo::run(&command, &mut out),
         Command::Same(arguments) => same::run(&arguments, &mut out),
         Command::Judge(arguments) => judge::run(&arguments, &mut out),
+        Command::Port(arguments) => port::run(&arguments, &mut out),
+        Command::Layers(arguments) => layers::run(&arguments, &mut out),
         Command::Scales(arguments) => scales::run(&arguments, &mut out),
         Command::Vectors(arguments) => vectors::run(&arguments, &mut out),
         Command::Probe(arguments) => probe::run(&arguments, &mut out),
@@ -360,6 +375,7 @@ failures!(
     crate::report::ReportError,
     crate::gate::GateError,
     crate::explore::ExploreError,
+    crate::port::PortError,
     crate::probe::ProbeError,
     String
 );

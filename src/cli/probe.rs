@@ -1,7 +1,7 @@
 //! `ulpgate probe`: designed questions for a machine, and the modes that its answers name.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -60,10 +60,16 @@ pub fn run(arguments: &ProbeArguments, out: &mut dyn Write) -> Result<Exit, Fail
             "probe takes --out DIR or --answers FILE; see `ulpgate probe --help`".to_string(),
         ));
     };
+    name_modes(path, arguments.json, out)
+}
+
+/// Names the modes that give the answers of a file, and the parts that stay open.
+pub(super) fn name_modes(path: &Path, json: bool, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let questions = questions();
     let answers = Answers::read(path, &questions)?;
     let identified = identify(&answers, &questions, &mut Emulated::default())?;
     let properties = measure(&answers);
-    if arguments.json {
+    if json {
         writeln!(out, "{:#}", as_json(&answers, questions.len(), &identified, &properties))?;
     } else {
         write_text(&answers, questions.len(), &identified, &properties, out)?;

@@ -14,6 +14,7 @@ use crate::run::{World, check_memory};
 use crate::tensor::{DTYPES, DType};
 
 use super::program_argument::named_program;
+use super::tolerance_flags::{ToleranceFlags, reference};
 use super::{Exit, Failure};
 
 #[derive(Args)]
@@ -27,18 +28,8 @@ use super::{Exit, Failure};
     Exit codes: 0 fine; 1 unsatisfiable, flaky or blind; 2 could not judge."
 )]
 pub struct ToleranceArguments {
-    /// Absolute part of |computed - expected| <= atol + rtol |expected|
-    #[arg(long, value_name = "ATOL", conflicts_with_all = ["ulp", "nmse"])]
-    atol: Option<f64>,
-    /// Relative part of it
-    #[arg(long, value_name = "RTOL", conflicts_with_all = ["ulp", "nmse"])]
-    rtol: Option<f64>,
-    /// Units in the last place of the result's type
-    #[arg(long, value_name = "ULPS", conflicts_with = "nmse")]
-    ulp: Option<f64>,
-    /// Normalized mean square error
-    #[arg(long, value_name = "NMSE")]
-    nmse: Option<f64>,
+    #[command(flatten)]
+    tolerance: ToleranceFlags,
     /// Type of the result, and of a matmul's operands
     #[arg(long, value_name = "DTYPE", default_value = "f32")]
     dtype: String,
@@ -80,24 +71,10 @@ pub struct ToleranceArguments {
     pub(super) json: bool,
 }
 
-fn reference(text: &str) -> Result<Reference, String> {
-    match text {
-        "truth" => Ok(Reference::Truth),
-        "rounded" => Ok(Reference::Rounded),
-        mode => mode.parse().map(Reference::Mode).map_err(|error| format!("neither truth nor rounded, and {error}")),
-    }
-}
-
 impl ToleranceArguments {
     fn tolerance(&self) -> Result<Tolerance, Failure> {
-        match [self.atol, self.rtol, self.ulp, self.nmse] {
-            [None, None, None, None] => {
-                Err(Failure::Message("no tolerance is given: --atol and --rtol, --ulp or --nmse".to_string()))
-            }
-            [_, _, Some(ulps), _] => Ok(Tolerance::Ulp(ulps)),
-            [_, _, _, Some(nmse)] => Ok(Tolerance::Nmse(nmse)),
-            [atol, rtol, None, None] => Ok(Tolerance::Close { atol: atol.unwrap_or(0.0), rtol: rtol.unwrap_or(0.0) }),
-        }
+        let none = || Failure::Message("no tolerance is given: --atol and --rtol, --ulp or --nmse".to_string());
+        self.tolerance.tolerance().ok_or_else(none)
     }
 
     fn question(&self) -> Result<ToleranceQuestion, Failure> {
@@ -135,7 +112,7 @@ impl ToleranceArguments {
         let runs = match &self.inputs {
             Some(path) => {
                 let recording = Recording::open(path).map_err(|error| Failure::Message(error.to_string()))?;
-                let bound = bind(&named.program, &named.argument_names, &recording);
+                let bound = bind(&named.program, &named.argument_names, std::slice::from_ref(&recording));
                 HonestRuns::On(bound.map_err(|error| Failure::Message(error.to_string()))?)
             }
             None => HonestRuns::Drawn { distribution: self.input.clone(), n, runs: self.runs },

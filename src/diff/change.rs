@@ -106,6 +106,8 @@ pub struct Change {
     pub before: String,
     /// State in AFTER, in words.
     pub after: String,
+    /// Whether another unit of a TPU computes it.
+    pub of_unit: bool,
 }
 
 impl fmt::Display for Change {

@@ -5,6 +5,7 @@
 mod result_errors;
 mod token_rows;
 
+use crate::file::safetensors;
 use crate::hlo::Import;
 use crate::ir::{Program, Shape};
 use crate::machine::{EvalError, Mode};
@@ -41,6 +42,20 @@ pub enum EvaluationError {
         found: String,
         /// The type and dims that it must have.
         shape: String,
+    },
+    /// An argument has a value that its type has not.
+    #[error("{name} is {found} with {value} at {at}, which {dtype} has not")]
+    ArgumentValue {
+        /// Its name.
+        name: String,
+        /// The type and dims that are given.
+        found: String,
+        /// The value.
+        value: f64,
+        /// Its flat position.
+        at: usize,
+        /// The type that the program takes.
+        dtype: DType,
     },
     /// More arguments are given than the program takes.
     #[error("{name} is more than the program takes: it has {count} arguments")]
@@ -82,10 +97,10 @@ pub enum EvaluationError {
 
 /// The program's arguments, in order, from arrays with names. An argument that differs between devices is called
 /// `arg0@0`, `arg0@1`, ...; an `arg0` goes to all devices that are given nothing else. The parts of a complex argument
-/// are `arg0.real` and `arg0.imag`.
+/// are `arg0.real` and `arg0.imag`. A type that safetensors files do not have is given as they have it: s4 as s8.
 ///
 /// # Errors
-/// If an argument is missing or has another shape or type, or an `argN` is more than the program takes.
+/// If an argument is missing, has another shape or type, or a value that its type has not, or an `argN` is more than the program takes.
 pub fn bind(import: &Import, given: &[(String, Tensor)]) -> Result<Vec<Tensor>, EvaluationError> {
     let names: Vec<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
     let shapes = import.program.entry().parameter_shapes();
@@ -103,16 +118,47 @@ pub fn bind(import: &Import, given: &[(String, Tensor)]) -> Result<Vec<Tensor>, 
         };
         let at = at.ok_or_else(missing)?;
         is_taken[at] = true;
-        let tensor = &given[at].1;
-        if Shape::array(tensor.dtype(), tensor.dims()) != **shape {
-            let (name, shape) = (names[at].to_string(), shape.to_string());
-            return Err(EvaluationError::ArgumentShape { name, found: shape_text(tensor), shape });
-        }
-        tensors.push(tensor.clone());
+        tensors.push(in_shape(names[at], &given[at].1, shape)?);
     }
     match names.iter().zip(is_taken).find(|(name, is_taken)| name.starts_with("arg") && !is_taken) {
         Some((name, _)) => Err(EvaluationError::ExtraArgument { name: name.to_string(), count: tensors.len() }),
         None => Ok(tensors),
+    }
+}
+
+/// An argument as the program takes it. Of a type that safetensors files do not have, such as s4, it is given in the wider one in
+/// which they have its elements.
+fn in_shape(name: &str, tensor: &Tensor, shape: &Shape) -> Result<Tensor, EvaluationError> {
+    let found = Shape::array(tensor.dtype(), tensor.dims());
+    if found == *shape {
+        return Ok(tensor.clone());
+    }
+    let wrong = || EvaluationError::ArgumentShape {
+        name: name.to_string(),
+        found: shape_text(tensor),
+        shape: shape.to_string(),
+    };
+    let narrow = shape.dtype().filter(|dtype| found == shape.with_dtype(safetensors::stored_as(*dtype)));
+    let dtype = narrow.ok_or_else(wrong)?;
+    let given = tensor.data();
+    let data = match dtype.is_float() {
+        true => Data::from_f64s(dtype, &given.to_f64s()),
+        false => Data::from_i64s(dtype, &given.to_i64s()),
+    };
+    let data = data.ok_or_else(wrong)?;
+    let is_other = |at: &usize| {
+        let (before, after) = (given.get_f64(*at), data.get_f64(*at));
+        before != after && !(before.is_nan() && after.is_nan())
+    };
+    match (0..given.len()).find(is_other) {
+        Some(at) => Err(EvaluationError::ArgumentValue {
+            name: name.to_string(),
+            found: shape_text(tensor),
+            value: given.get_f64(at),
+            at,
+            dtype,
+        }),
+        None => Ok(Tensor::new(tensor.dims(), data)),
     }
 }
 

@@ -2,9 +2,10 @@
 //! for several devices").
 
 use super::ast::{self, Instruction, Module, Position};
+use super::device_exchange;
 use super::error::LowerError;
 use super::group_list;
-use super::opcode::{Collective, Opcode};
+use super::opcode::{Collective, Opcode, Outside};
 use super::sharding_mesh;
 use super::view::Attributes;
 
@@ -87,7 +88,12 @@ pub(super) fn tellers(module: &Module) -> Vec<bool> {
 
 /// Whether by an operation of this opcode one device tells itself from another, or learns of another.
 fn is_telling(opcode: &Opcode) -> bool {
-    matches!(opcode, Opcode::DeviceNumber(_) | Opcode::Collective(_))
+    matches!(opcode, Opcode::DeviceNumber(_)) || is_exchange(opcode)
+}
+
+/// Whether an operation of this opcode takes what another device has.
+fn is_exchange(opcode: &Opcode) -> bool {
+    matches!(opcode, Opcode::Collective(_) | Opcode::Outside(Outside::Recv))
 }
 
 /// Whether an instruction itself lets devices tell themselves apart, or learn of another.
@@ -107,7 +113,7 @@ impl Named {
         let mut named = Named { replicas: 1, partitions: 1, devices: 1 };
         for computation in &module.computations {
             for instruction in &computation.instructions {
-                if matches!(instruction.opcode, Opcode::Collective(_)) {
+                if is_exchange(&instruction.opcode) {
                     named.add(computation, instruction);
                 }
             }
@@ -117,7 +123,8 @@ impl Named {
 
     fn add(&mut self, computation: &ast::Computation, instruction: &Instruction) {
         let lists = instruction.attributes.iter().filter(|a| LISTS.contains(&a.name.as_str()));
-        let most = lists.filter_map(|a| group_list::read(&a.value)).flatten().flatten().max();
+        let lists = lists.map(|a| a.value.clone()).chain(device_exchange::pairs(instruction));
+        let most = lists.filter_map(|list| group_list::read(&list)).flatten().flatten().max();
         let found = most.map(|most| most.saturating_add(1)).or_else(|| members(computation, instruction));
         // What contradicts itself is refused where it is lowered.
         let (Some(found), Ok(mode)) = (found, Mode::of(instruction)) else { return };
@@ -193,7 +200,12 @@ impl Mode {
                     | Collective::ReduceScatter
             )
         );
-        match (attributes.find("channel_id").is_some(), by_device) {
+        // A channel 0 of a `send` and `recv` is none.
+        let has_channel = match instruction.opcode {
+            Opcode::Outside(_) => attributes.word("channel_id").is_some_and(|channel| channel != "0"),
+            _ => attributes.find("channel_id").is_some(),
+        };
+        match (has_channel, by_device) {
             (true, true) => Ok(Mode::Devices),
             (true, false) if counts_devices => Ok(Mode::ReplicasOfAllPartitions),
             (true, false) => Ok(Mode::Partitions),

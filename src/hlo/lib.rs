@@ -10,8 +10,10 @@
 pub mod ast;
 mod builder;
 mod device;
+mod device_exchange;
 mod error;
 mod exchanged_form;
+mod fields;
 mod group_list;
 mod layout;
 mod lower;
@@ -33,8 +35,9 @@ pub use error::{LowerError, Unknown};
 pub use exchanged_form::exchanged_form;
 pub use lower::{Import, lower, lower_with_libraries, lower_with_opaque};
 pub use opcode::{
-    Asynchronous, Collective, CollectiveDone, ComplexPart, Control, Decomposition, DeviceNumber, Elementwise, Identity,
-    Indexed, Movement, Opcode, Outside, Product, Ranking, Reduction, Reinterpretation, Single, Token, Tuples,
+    Asynchronous, BatchNorm, Collective, CollectiveDone, ComplexPart, Control, Decomposition, DeviceNumber,
+    Elementwise, Identity, Indexed, Movement, Opcode, Outside, Product, Ranking, Reduction, Reinterpretation, Single,
+    Token, Tuples,
 };
 pub use origin::Origin;
 pub use parse::{ParseError, parse};

@@ -51,6 +51,15 @@ family! {
 }
 
 family! {
+    /// Batch normalization and its gradients.
+    BatchNorm {
+        BatchNormGrad = "batch-norm-grad",
+        BatchNormInference = "batch-norm-inference",
+        BatchNormTraining = "batch-norm-training",
+    }
+}
+
+family! {
     /// Exchange between devices, or the beginning of one.
     Collective {
         AllGather = "all-gather",
@@ -271,6 +280,8 @@ macro_rules! opcode {
 opcode! {
     /// A copy, slice or call beside other work.
     Asynchronous,
+    /// A batch normalization or its gradients.
+    BatchNorm,
     /// A function of two operands of one shape.
     Binary,
     /// An exchange between devices.
@@ -321,9 +332,6 @@ const WITHOUT_MEANING: &[&str] = &[
     "asinh",
     "atan",
     "atanh",
-    "batch-norm-grad",
-    "batch-norm-inference",
-    "batch-norm-training",
     "collective-reduce",
     "cosh",
     "dynamic-reshape",

@@ -105,7 +105,8 @@ mod tests {
     #[test]
     fn a_flat_position_is_told_by_its_index() {
         assert_eq!(place(&[3, 4], 7), "[1,3]");
-        assert_eq!(place(&[2, 3, 4], 23), "[1,2,3]");
+        assert_eq!(place(&[3, 4], 5), "[1,1]");
+        assert_eq!(place(&[2, 3, 4], 22), "[1,2,2]");
         assert_eq!(place(&[], 0), "[]");
     }
 

@@ -22,7 +22,7 @@ pub(super) fn arguments(evidence: &Evidence) -> Option<Pattern> {
             }
             let Some(values) = runner.run(program, &changed) else { return best };
             // Of a mask only the rows that stand out may be of the other place.
-            let mixed = rows_of(evidence, &values);
+            let (mixed, _) = rows_of(evidence, &values);
             let explained = evidence.share_of_residual(&values).max(evidence.share_of_residual(&mixed));
             if best.as_ref().is_none_or(|best| explained > best.explained) {
                 let kind = if argument.dtype() == DType::Pred && kind == "permuted" { "mask" } else { kind };
@@ -34,9 +34,9 @@ pub(super) fn arguments(evidence: &Evidence) -> Option<Pattern> {
     best
 }
 
-/// The nearest mode's results with the rows of `values` that are nearer to the recorded ones.
-fn rows_of(evidence: &Evidence, values: &[f64]) -> Vec<f64> {
-    let mut mixed = evidence.values.to_vec();
+/// The nearest mode's results with the rows of `values` that are nearer to the recorded ones, and these rows.
+pub(super) fn rows_of(evidence: &Evidence, values: &[f64]) -> (Vec<f64>, Vec<usize>) {
+    let (mut mixed, mut rows) = (evidence.values.to_vec(), Vec::new());
     for row in 0..evidence.rows() {
         let (seen, own, other) = (
             evidence.row(evidence.compared.observed, row),
@@ -46,9 +46,10 @@ fn rows_of(evidence: &Evidence, values: &[f64]) -> Vec<f64> {
         let apart = |line: &[f64]| -> f64 { seen.iter().zip(line).map(|(x, y)| (x - y).powi(2)).sum() };
         if apart(&other) < 0.01 * apart(&own) {
             mixed[row * evidence.columns()..(row + 1) * evidence.columns()].copy_from_slice(&other);
+            rows.push(row);
         }
     }
-    mixed
+    (mixed, rows)
 }
 
 /// Other ways to read an array of these dims: the kind of fault, its words, and the place that each element comes from.

@@ -3,7 +3,7 @@
 use crate::ir::{Op, Program};
 use crate::tensor::Tensor;
 
-use super::recording::{Recording, RecordingError, take};
+use super::recording::{Recording, RecordingError};
 
 /// The names of a built-in program's arguments, in order: those of its parameters.
 pub fn parameter_names(program: &Program) -> Vec<String> {
@@ -20,28 +20,38 @@ pub fn parameter_names(program: &Program) -> Vec<String> {
     names.into_iter().map(|(_, name)| name).collect()
 }
 
-/// The program's arguments, in order: by the names in `names`, as `arg0`, `arg1`, ..., or where neither is there and the file
-/// holds as many arrays as the program takes, by position.
+/// The program's arguments, in order: by the names in `names`, as `arg0`, `arg1`, ..., by the parameter's own name with or without
+/// the number behind it, or where none of them is there and the one file holds as many arrays as the program takes, by position.
 ///
 /// # Errors
 /// If one is missing, or an array does not fit the argument's type and dims.
-pub fn bind(program: &Program, names: &[String], given: &Recording) -> Result<Vec<Tensor>, RecordingError> {
+pub fn bind(program: &Program, names: &[String], given: &[Recording]) -> Result<Vec<Tensor>, RecordingError> {
     let shapes = program.entry().parameter_shapes();
-    let by_position = given.names().count() == shapes.len();
+    let own = parameter_names(program);
     let mut tensors = Vec::with_capacity(shapes.len());
     for (at, shape) in shapes.iter().enumerate() {
-        let name = names.get(at).cloned().unwrap_or_else(|| format!("arg{at}"));
-        let of_position = given.position(at).filter(|_| by_position);
         let numbered = format!("arg{at}");
-        let wanted = [Some(name.as_str()), Some(numbered.as_str()), of_position.as_deref()];
-        let found = wanted.into_iter().flatten().find(|name| given.names().any(|other| other == *name));
-        let found = found.ok_or_else(|| RecordingError::Missing {
-            file: given.file(),
-            name: name.clone(),
+        let name = names.get(at).unwrap_or(&numbered);
+        let parameter = own.get(at).map_or("", String::as_str);
+        let without_number = parameter.rsplit_once('.').filter(|(_, n)| n.bytes().all(|b| b.is_ascii_digit()));
+        let without_number = without_number.map_or(parameter, |(name, _)| name);
+        let wanted = [name.as_str(), numbered.as_str(), parameter, without_number];
+        let has = |name: &str| given.iter().find(|file| file.names().any(|other| other == name));
+        let found = wanted.into_iter().find_map(|name| has(name).map(|file| (file, name.to_string())));
+        let by_position = || match given {
+            [one] if one.names().count() == shapes.len() => one.position(at).map(|name| (one, name)),
+            _ => None,
+        };
+        let (file, found) = found.or_else(by_position).ok_or_else(|| RecordingError::Missing {
+            file: given.iter().map(Recording::file).collect::<Vec<_>>().join(", "),
+            name: match without_number == *name {
+                true => name.clone(),
+                false => format!("{name} ({without_number})"),
+            },
             shape: shape.to_string(),
-            has: given.names().collect::<Vec<_>>().join(", "),
+            has: given.iter().flat_map(Recording::names).collect::<Vec<_>>().join(", "),
         })?;
-        tensors.push(take(given, found, shape)?);
+        tensors.push(file.take(&found, shape)?);
     }
     Ok(tensors)
 }

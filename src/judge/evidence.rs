@@ -43,7 +43,7 @@ impl Compared<'_> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pattern {
     /// Its kind: `factor`, `row-factor`, `dropped`, `doubled`, `scaled`, `transposed`, `permuted`, `mask`, `stale-scale`,
-    /// `other-row`, `rows`, `columns`, `element`, `everywhere`.
+    /// `other-row`, `rows`, `columns`, `element`, `elements`, `everywhere`.
     pub kind: &'static str,
     /// The fault in words, with its places.
     pub says: String,
@@ -64,8 +64,8 @@ pub(super) struct Evidence<'a> {
     /// Its results.
     pub values: &'a [f64],
     pub compared: &'a Compared<'a>,
-    /// Elements that stand out.
-    pub standing: &'a [usize],
+    /// Elements that stand out, or that are finite where the nearest mode's are not, or the reverse; sorted.
+    pub apart: &'a [usize],
     /// The format of the result.
     pub format: &'static Format,
 }
@@ -105,7 +105,7 @@ impl Evidence<'_> {
         values[row * self.columns()..(row + 1) * self.columns()].to_vec()
     }
 
-    /// Share of the squares of the residual that goes if `values` stand in place of the nearest mode's, at these positions or all.
+    /// Share of the squares of the residual that goes if `values` stand in place of the nearest mode's.
     pub fn share_of_residual(&self, values: &[f64]) -> f64 {
         let before = self.compared.distance(self.compared.observed, self.values);
         let after = self.compared.distance(self.compared.observed, values);

@@ -1,9 +1,12 @@
 //! Faults that people make, held to what is outside: which of them explains it.
 
+use std::collections::BTreeSet;
+
 use crate::num::{Direction, round_f64};
 
 use super::argument_readings::arguments;
-use super::evidence::{EXPLAINS, Evidence, LEAST_FACTOR, Pattern, bad_rows, dot};
+use super::evidence::{EXPLAINS, Evidence, LEAST_FACTOR, Pattern, dot};
+use super::masks::masks;
 use super::moved_lines::{other_rows, row_factors};
 use super::stretches::stretch;
 
@@ -12,6 +15,9 @@ const SURE: f64 = 8.0;
 
 /// The same for a fault that nothing else shows.
 const HIDDEN: f64 = 0.5;
+
+/// Share of the difference that a fault with fewer numbers may leave beyond one with more.
+const SIMPLER: f64 = 0.01;
 
 /// Elements of which nothing that only a fit shows is said.
 const FEW: usize = 8;
@@ -55,9 +61,24 @@ pub(super) fn explain(evidence: &mut Evidence, hidden: bool) -> Vec<Pattern> {
             found.extend(row_factors(evidence));
         }
     }
+    // A factor a line has as many numbers as there are lines: one stretch of a sum that explains as much is the simpler fault, as
+    // where terms of a divisor are missing.
+    let of_lines = found.iter().find(|pattern| pattern.kind == "stale-scale" && pattern.explained > EXPLAINS);
+    let of_lines = of_lines.map(|pattern| pattern.explained);
     // Of a few elements some term of K explains any difference.
-    if !is_done(&found) && (!hidden || evidence.values.len() > FEW) {
-        found.extend(stretch(evidence));
+    if (!is_done(&found) || of_lines.is_some()) && (!hidden || evidence.values.len() > FEW) {
+        let of_terms = stretch(evidence);
+        match of_lines {
+            None => found.extend(of_terms),
+            Some(explained) => {
+                if let Some(simpler) = of_terms.filter(|pattern| pattern.explained > explained - SIMPLER) {
+                    found = vec![simpler];
+                }
+            }
+        }
+    }
+    if !is_done(&found) && !hidden {
+        found.extend(masks(evidence));
     }
     if !is_done(&found) && !hidden {
         found.extend(arguments(evidence));
@@ -70,50 +91,44 @@ pub(super) fn explain(evidence: &mut Evidence, hidden: bool) -> Vec<Pattern> {
     found
 }
 
-/// The places that stand out: one element, rows, columns, or all.
+/// The places that stand out: one element, rows, columns, some elements, or all.
 fn places(evidence: &Evidence) -> Option<Pattern> {
     let residual = evidence.residual();
     let (rows, columns) = (evidence.rows(), evidence.columns());
     let total = dot(&residual, &residual);
-    if total == 0.0 {
-        return None;
-    }
+    let apart = evidence.apart;
+    let share = |is_there: &dyn Fn(usize) -> bool| match total > 0.0 {
+        true => (0..residual.len()).filter(|at| is_there(*at)).map(|at| residual[at].powi(2)).sum::<f64>() / total,
+        false => 1.0,
+    };
     let pattern = |kind: &'static str, says: String, places: Vec<usize>, explained: f64| {
         Some(Pattern { kind, says, explained, places, factor: None })
     };
-    let (at, largest) =
-        residual.iter().enumerate().fold((0, 0.0), |best, (at, z)| if z.abs() > best.1 { (at, z.abs()) } else { best });
-    if largest * largest > 0.99 * total {
-        let says = format!(
-            "one element alone, {at}: {:e} instead of {:e}",
-            evidence.compared.observed[at], evidence.values[at]
-        );
-        return pattern("element", says, vec![at], largest * largest / total);
-    }
-    let bad = bad_rows(evidence, &residual);
     let list = |places: &[usize]| places.iter().take(8).map(usize::to_string).collect::<Vec<_>>().join(", ");
-    if !bad.is_empty() && bad.len() * 2 <= rows {
-        let of: f64 = bad.iter().map(|row| dot(&evidence.row(&residual, *row), &evidence.row(&residual, *row))).sum();
-        let says = format!("{} of {rows} rows: {}", bad.len(), list(&bad));
-        return pattern("rows", says, bad.into_iter().take(32).collect(), of / total);
+    if let [at] = *apart {
+        let (observed, value) = (evidence.compared.observed[at], evidence.values[at]);
+        let says = format!("one element alone, {at}: {observed:e} instead of {value:e}");
+        return pattern("element", says, vec![at], share(&|other| other == at));
     }
-    let mut by_column = vec![0.0; columns];
-    residual.iter().enumerate().for_each(|(at, z)| by_column[at % columns] += z * z);
-    let mut sorted = by_column.clone();
-    sorted.sort_by(f64::total_cmp);
-    let bad: Vec<usize> = (0..columns)
-        .filter(|column| by_column[*column] > (100.0 * sorted[columns / 2]).max(1e-3 * sorted[columns - 1]))
-        .collect();
-    if !bad.is_empty() && bad.len() * 2 <= columns {
-        let of: f64 = bad.iter().map(|column| by_column[*column]).sum();
-        let says = format!("{} of {columns} columns: {}", bad.len(), list(&bad));
-        return pattern("columns", says, bad.into_iter().take(32).collect(), of / total);
-    }
-    match evidence.standing.len() {
-        some if some > 0 && some * 2 < residual.len() => {
-            let says = format!("{some} of {} elements", residual.len());
-            pattern("elements", says, evidence.standing.iter().copied().take(32).collect(), 1.0)
+    // Lines that hold all that stands out, and consist of it for the most part.
+    for (is_row, count, length) in [(true, rows, columns), (false, columns, rows)] {
+        let line = |at: usize| if is_row { at / columns } else { at % columns };
+        let lines: BTreeSet<usize> = apart.iter().map(|at| line(*at)).collect();
+        let is_dense = length > 1 && apart.len() * 2 >= lines.len() * length;
+        if lines.is_empty() || lines.len() * 2 > count || !is_dense {
+            continue;
         }
-        _ => pattern("everywhere", format!("all of {rows} rows and {columns} columns"), Vec::new(), 1.0),
+        let bad: Vec<usize> = lines.iter().copied().collect();
+        let kind = if is_row { "rows" } else { "columns" };
+        let says = format!("{} of {count} {kind}: {}", bad.len(), list(&bad));
+        return pattern(kind, says, bad.into_iter().take(32).collect(), share(&|at| lines.contains(&line(at))));
     }
+    if !apart.is_empty() && apart.len() * 2 < residual.len() {
+        let says = format!("{} of {} elements: {}", apart.len(), residual.len(), list(apart));
+        return pattern("elements", says, apart.iter().copied().take(32).collect(), 1.0);
+    }
+    if total == 0.0 {
+        return None;
+    }
+    pattern("everywhere", format!("all of {rows} rows and {columns} columns"), Vec::new(), 1.0)
 }

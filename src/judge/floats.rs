@@ -1,5 +1,7 @@
 //! Judgement of a result of floats.
 
+use std::collections::BTreeSet;
+
 use crate::machine::PRECISIONS;
 use crate::num::Format;
 use crate::oracle::{Enclosed, TruthTensor};
@@ -90,10 +92,11 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
         judged.because.push(format!("the bits of {}", member.modes.first().map_or("", String::as_str)));
         return judged;
     }
-    // NaN and infinities stand where the nearest mode has them.
+    // NaN and infinities stand where the nearest mode has them, or where the enclosure reaches.
     let mismatched = |at: &usize| {
         let (x, y) = (observed[*at], values[*at]);
-        (x.is_finite() || y.is_finite()) && x.is_finite() != y.is_finite() || x.is_nan() != y.is_nan()
+        let is_other = !(x.is_finite() && y.is_finite()) && x != y && !(x.is_nan() && y.is_nan());
+        is_other && (is_open(*at) || is_outside(*at))
     };
     let strange: Vec<usize> = (0..observed.len()).filter(mismatched).collect();
     let weighing =
@@ -146,11 +149,13 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
     // Where values between are rounded to a narrow type, one that rounds another way stands out: then accuracy decides.
     let is_accurate = truth.is_some_and(|truth| class.is_permitted && is_as_accurate(class, compared, truth));
     let is_mixed = !standing.is_empty() && near * 2 > observed.len() && !is_accurate;
-    let mut evidence = Evidence { ground, output, member, values, compared, standing: &standing, format };
+    let apart: Vec<usize> = standing.iter().chain(&strange).copied().collect::<BTreeSet<_>>().into_iter().collect();
+    let mut evidence = Evidence { ground, output, member, values, compared, apart: &apart, format };
     if !bad.is_empty() {
         because.push(format!("{} of {} elements are outside of what is permitted", bad.len(), observed.len()));
     }
-    if !strange.is_empty() {
+    let is_finite_alike = strange.is_empty();
+    if !is_finite_alike {
         because.push(format!("{} elements are not finite where the mode's are, or the reverse", strange.len()));
         bad.extend(strange);
         bad.sort_unstable();
@@ -171,7 +176,7 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
         because.push(format!("they are as {name} gives them, which the named mode does not permit"));
         return (Some(true), because, Vec::new());
     }
-    let is_whole = bad.len() == outside && !is_mixed;
+    let is_whole = bad.len() == outside && is_finite_alike && !is_mixed;
     if !bad.is_empty() && is_whole && is_accurate && faults::factor(&evidence).is_none() {
         because.push(format!("they are as accurate as {name} is, row by row, and no fault explains the difference"));
         return (Some(false), because, Vec::new());

@@ -6,6 +6,7 @@ use crate::oracle::{Enclosed, TruthTensor};
 use crate::tensor::Tensor;
 
 use super::marked::Ranked;
+use super::recording::Found;
 use super::{Ground, JudgeError, JudgedResult, Recording, Verdict};
 
 /// A token, or another integer, that differs from the declared one.
@@ -32,16 +33,17 @@ const TOLD: usize = 64;
 #[expect(clippy::too_many_lines, reason = "the facts of one result are gathered together")]
 pub(super) fn judge(
     ground: &Ground,
-    output: usize,
+    found: &Found,
     tensor: &Tensor,
     recording: &Recording,
 ) -> Result<JudgedResult, JudgeError> {
+    let output = found.output;
     let (mut judged, same) = ground.open(output, tensor);
     judged.tokens = Some(Vec::new());
+    let is_its_name = |name: &String| [&judged.name, &found.recorded_as].contains(&name);
+    let is_named = ground.settings.tokens.as_ref().is_none_or(is_its_name);
     let contradicted = match &ground.settings.scores {
-        Some(scores) if ground.settings.tokens.as_ref().is_none_or(|name| *name == judged.name) => {
-            against_scores(recording, scores, tensor)?
-        }
+        Some(scores) if is_named => against_scores(recording, scores, tensor)?,
         _ => Vec::new(),
     };
     if let Some((element, ulps)) = contradicted.first() {
@@ -162,9 +164,22 @@ fn by_scores(ground: &Ground, ranked: &Ranked, element: usize, recorded: i64) ->
                 Some(true)
             }
         }
+        Some(Enclosed::Integers(integers)) if ranked.places == 1 => {
+            let greatest = ranked.is_of_predicates.then_some(1);
+            first_of_integers(&integers[row..row + ranked.width], token, greatest)
+        }
         _ => None,
     };
     (margin, may_be)
+}
+
+/// Whether the largest of these integers, the first of equal ones, may stand at `place`, unknown ones being whatever permits it;
+/// `None` where that one is unknown itself and has no `greatest` number.
+fn first_of_integers(line: &[Option<i64>], place: usize, greatest: Option<i64>) -> Option<bool> {
+    let own = line[place].or(greatest)?;
+    let is_ahead =
+        |(at, other): (usize, &Option<i64>)| other.is_some_and(|other| other > own || at < place && other == own);
+    Some(!line.iter().enumerate().any(is_ahead))
 }
 
 /// Tokens that are not the largest of the recorded scores of their row: their positions, and ulps that they are behind.

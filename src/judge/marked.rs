@@ -2,6 +2,7 @@
 
 use crate::analysis::{Reducer, Regions};
 use crate::ir::{Binary, DotDims, Instruction, Op, Program, Shape, ValueId};
+use crate::tensor::DType;
 
 /// Scores by which a result of integers ranks.
 #[derive(Clone, Debug)]
@@ -12,6 +13,8 @@ pub(super) struct Ranked {
     pub width: usize,
     /// Places of the ranking that the result has a row: 1 of an argmax.
     pub places: usize,
+    /// Whether the scores are predicates.
+    pub is_of_predicates: bool,
 }
 
 /// The program with the scores of each ranking as further results; for each of its own results, its scores.
@@ -26,7 +29,9 @@ pub(super) fn with_scores(program: &Program) -> (Program, Vec<Option<Ranked>>) {
             let shape = &program.entry().instructions[scores].shape;
             values.push(scores);
             extended.output_names.push(format!("scores{}", values.len() - 1));
-            Ranked { output: values.len() - 1, width: shape.dims().last().copied().unwrap_or(1), places }
+            let width = shape.dims().last().copied().unwrap_or(1);
+            let is_of_predicates = shape.dtype() == Some(DType::Pred);
+            Ranked { output: values.len() - 1, width, places, is_of_predicates }
         }));
     }
     if values.len() > outputs.len() {
@@ -51,7 +56,8 @@ fn scores_of(program: &Program, id: ValueId) -> Option<(ValueId, usize)> {
     let ranks = &entry.instructions[*at.operands.first()?];
     let scores = *ranks.operands.first()?;
     let shape = &entry.instructions[scores].shape;
-    let is_ranked = is_integer && shape.dtype().is_some_and(|dtype| dtype.is_float());
+    // A sampler takes the first place that a running sum passes: the first true one of predicates.
+    let is_ranked = is_integer && shape.dtype().is_some();
     let places = match &ranks.op {
         Op::Reduce { dims, to_apply } if *dims == [shape.dims().len().checked_sub(1)?] => {
             (Regions::new(program).reducer_but_for_rounding(*to_apply)? == Reducer::ArgMax).then_some(1)
@@ -102,6 +108,25 @@ pub(super) fn sums(program: &Program) -> Vec<Sum> {
         }
     }
     sums
+}
+
+/// The program with a further argument in the place of the predicate of a `select` of its entry.
+pub(super) fn with_predicate(program: &Program, select: ValueId) -> Program {
+    let mut masked = program.clone();
+    let entry = masked.entry;
+    let computation = &mut masked.computations[entry];
+    let number = computation.parameter_shapes().len();
+    let predicate = computation.instructions[select].operands[0];
+    let shape = computation.instructions[predicate].shape.clone();
+    let moved = |id: ValueId| if id >= select { id + 1 } else { id };
+    for instruction in &mut computation.instructions {
+        instruction.operands.iter_mut().for_each(|id| *id = moved(*id));
+    }
+    computation.root = moved(computation.root);
+    let mask = Instruction::new("mask", Op::Parameter(number), Vec::new(), shape);
+    computation.instructions.insert(select, mask);
+    computation.instructions[select + 1].operands[0] = select;
+    masked
 }
 
 /// The program with the first operand of a sum times a further argument of the operand's shape, a mask.

@@ -50,7 +50,7 @@ pub(super) fn precision_place(mode: &Mode) -> usize {
 }
 
 /// Operations of one evaluation: products of dots, elements of the rest.
-pub(super) fn work(program: &Program) -> u128 {
+pub(crate) fn work(program: &Program) -> u128 {
     let of = |computation: &crate::ir::Computation| -> u128 {
         let each = computation.instructions.iter().map(|instruction| {
             let elements = match &instruction.shape {

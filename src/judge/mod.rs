@@ -22,6 +22,7 @@ mod figures;
 mod floats;
 mod integer_results;
 mod marked;
+mod masks;
 mod matmul_criterion;
 mod members;
 mod moved_lines;
@@ -45,6 +46,7 @@ pub use integer_results::Token;
 pub use recording::{Recording, RecordingError};
 pub use sampled_block::LARGE;
 
+pub(crate) use members::work;
 use members::{Member, Members};
 
 /// The answer for one result.
@@ -70,6 +72,16 @@ impl Verdict {
             Verdict::Outside => "outside",
             Verdict::Unknown => "unknown",
         }
+    }
+
+    /// The worst of several: outside before unknown, unknown before conforming, conforming before bits; unknown if there are none.
+    pub fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+        let rank = |verdict: &Verdict| {
+            [Verdict::Bits, Verdict::Conforming, Verdict::Unknown, Verdict::Outside]
+                .iter()
+                .position(|one| one == verdict)
+        };
+        verdicts.max_by_key(rank).unwrap_or(Verdict::Unknown)
     }
 }
 
@@ -143,12 +155,7 @@ pub struct Judged {
 impl Judged {
     /// The worst verdict: outside before unknown, unknown before conforming, conforming before bits.
     pub fn verdict(&self) -> Verdict {
-        let rank = |verdict: &Verdict| {
-            [Verdict::Bits, Verdict::Conforming, Verdict::Unknown, Verdict::Outside]
-                .iter()
-                .position(|one| one == verdict)
-        };
-        self.results.iter().map(|result| result.verdict).max_by_key(rank).unwrap_or(Verdict::Unknown)
+        Verdict::worst(self.results.iter().map(|result| result.verdict))
     }
 }
 
@@ -281,7 +288,7 @@ pub fn judge(
         let mut judged = if is_float {
             floats::judge(&ground, one.output, &tensor)
         } else {
-            integer_results::judge(&ground, one.output, &tensor, recording)?
+            integer_results::judge(&ground, one, &tensor, recording)?
         };
         judged.recorded_as = one.recorded_as.clone();
         if let (Some(name), true) = (&settings.tokens, is_float)

@@ -162,7 +162,7 @@ impl Recording {
     }
 
     /// The file, for errors.
-    pub(super) fn file(&self) -> String {
+    pub(crate) fn file(&self) -> String {
         match &self.source {
             Source::Memory(_) => "the arrays".to_string(),
             Source::Safetensors(path, _) | Source::Archive(path, _) | Source::Array(path, _) => {
@@ -230,11 +230,19 @@ impl Recording {
         take(self, &found.recorded_as, shape)
     }
 
+    /// An array in the type and dims of `shape`: of another type it is taken where every value fits.
+    ///
+    /// # Errors
+    /// If it has other dims, or a value that the type has not.
+    pub(crate) fn take(&self, name: &str, shape: &Shape) -> Result<Tensor, RecordingError> {
+        take(self, name, shape)
+    }
+
     /// An array as it is recorded; raw bytes (`V1`, `V2`: NumPy's form of the types of ml_dtypes) are of the type `dtype`.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub(super) fn array(&self, name: &str, dtype: Option<DType>) -> Result<Tensor, RecordingError> {
+    pub(crate) fn array(&self, name: &str, dtype: Option<DType>) -> Result<Tensor, RecordingError> {
         let missing = || RecordingError::Missing {
             file: self.file(),
             name: name.to_string(),

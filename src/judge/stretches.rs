@@ -35,14 +35,19 @@ fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
         runner.run(&program, &arguments)
     };
     let base = with(0, 0, 1.0)?;
-    let residual = evidence.residual();
-    let scale = evidence.compared.scale;
+    // Of an element whose own scale is tiny some factor of any stretch explains all: it counts as a usual one does.
+    let mut sorted = evidence.compared.scale.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let usual = sorted.get(sorted.len() / 2).copied().unwrap_or(1.0);
+    let scale: Vec<f64> = evidence.compared.scale.iter().map(|scale| scale.max(usual)).collect();
+    let residual: Vec<f64> =
+        evidence.residual().iter().zip(evidence.compared.scale).zip(&scale).map(|((r, own), s)| r * own / s).collect();
     // What goes if a stretch is dropped, scaled; and how much of the residual it is.
     let slope = |without: &[f64]| -> (f64, f64) {
         let template: Vec<f64> = without
             .iter()
             .zip(&base)
-            .zip(scale)
+            .zip(&scale)
             .map(|((w, b), s)| (w - b) / s)
             .map(|z| if z.is_finite() { z } else { 0.0 })
             .collect();

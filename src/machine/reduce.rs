@@ -45,7 +45,8 @@ pub(super) fn reduce(
         // A compiler writes a bf16 reduction in f32, with roundings on the way.
         picking.filter(|_| rounding_keeps(region, &floats))
     });
-    let one_row = order.is_sorted() && operands.get(1).is_some_and(|o| o.is_one_row(width));
+    let is_float = shapes.first().is_some_and(|shape| shape.element_type().is_float());
+    let one_row = is_float && order.is_sorted() && operands.get(1).is_some_and(|o| o.is_one_row(width));
     let mut whole = operands.into_iter().zip(shapes).enumerate().map(|(i, (operand, shape))| match i {
         1 if one_row && count == 2 && matches!(known, Some(Reducer::ArgMax | Reducer::ArgMin)) => {
             operand.elements().clone()

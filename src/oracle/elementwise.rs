@@ -51,7 +51,7 @@ impl<A: Arithmetic> World<A> {
             && self.arithmetic.all_numbers(&numbers)
         {
             let step = Step::Unary(unary);
-            let classes = classes.map(|class| self.classes.after(step, *class));
+            let classes = self.classes.after_each(step, classes);
             let keys = if falls { keys.map(|key| -key) } else { keys.clone() };
             return FloatArray { len, numbers, identities: Identities::Known { classes, keys }, rounded: None };
         }

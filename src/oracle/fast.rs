@@ -21,7 +21,7 @@ use super::pair::{self, Pair};
 use super::store;
 use super::turn::Turn;
 
-pub(super) use apply::{Kernel, apply};
+pub(super) use apply::{Kernel, ManyKernel, apply, apply_many};
 
 /// f64 intervals.
 #[derive(Default)]

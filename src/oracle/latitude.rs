@@ -11,12 +11,15 @@
 
 mod additions;
 mod every_form;
+mod form_loop;
 mod kernels;
 mod product_order;
 mod settle;
 #[cfg(test)]
 mod tests;
 mod union;
+
+use std::collections::HashMap;
 
 use crate::analysis::{World, check_memory};
 use crate::ir::{Binary, Class, Computation, ComputationId, Instruction, Op, Program, Shape, ValueId};
@@ -198,6 +201,8 @@ impl Pass<'_, Fast> {
         let mut uses = count_uses(entry, latitudes, wanted);
         let mut values: Vec<Option<Value<Fast>>> = Vec::with_capacity(entry.instructions.len());
         let mut spans = Spans::new(entry.instructions.len());
+        // Readers of one value mostly have the same options.
+        let mut alike: HashMap<&[ValueId], ValueId> = HashMap::new();
         for (id, instruction) in entry.instructions.iter().enumerate() {
             if uses[id] == 0 {
                 values.push(None);
@@ -210,12 +215,9 @@ impl Pass<'_, Fast> {
                 (Op::Constant(value), _) => self.tensor_value(value),
                 (_, Latitude::Unknown) => self.forget(&instruction.shape),
                 (_, Latitude::OneOf { options, source }) => {
+                    let before = alike.insert(options, id).and_then(|other| values[other].as_ref());
                     let options: Vec<Value<Fast>> = options.iter().filter_map(|o| values[*o].clone()).collect();
-                    // Readers of one value mostly have the same options.
-                    let alike =
-                        (0..id).rev().find(|other| values[*other].is_some() && latitudes[*other] == latitudes[id]);
-                    let alike = alike.and_then(|other| values[other].as_ref());
-                    self.one_of(id, &options, source.and_then(|source| values[source].as_ref()), alike)
+                    self.one_of(id, &options, source.and_then(|source| values[source].as_ref()), before)
                 }
                 (_, Latitude::Exact { floor }) => {
                     self.unrounded(program.entry, instruction, operands, &shapes, *floor)?

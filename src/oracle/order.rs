@@ -21,6 +21,12 @@ use std::ops::Range;
 use crate::ir::Unary;
 
 use super::arithmetic::{Bivariate, Field};
+use super::column::Column;
+use super::isa::CHUNK;
+use super::store;
+
+/// Elements up to which identities are worked out one by one.
+pub(super) const FEW: usize = 1 << 14;
 
 /// Symbolic value of an element, up to equality of expressions.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +102,11 @@ impl Step {
         self == Step::Unary(Unary::Negate)
     }
 
+    /// Whether it leads to one value of the program alone.
+    fn is_of_one_value(self) -> bool {
+        matches!(self, Step::Rounded(_) | Step::Erring(_))
+    }
+
     /// Monotonicity of its results in its variable.
     fn going(self) -> Going {
         match self {
@@ -135,12 +146,11 @@ impl Classes {
         {
             return first + (class - block.start);
         }
-        let at = self.blocks.partition_point(|first| *first <= class);
-        let block = self.blocks[at - 1]..self.blocks.get(at).copied().unwrap_or(self.next);
+        let (at, block) = self.block_of(class);
         let first = match self.known.get(&(step, block.start)) {
             Some(first) => *first,
             None => {
-                let going = self.goings[at - 1].min(step.going());
+                let going = self.goings[at].min(step.going());
                 let first = self.fresh(block.end - block.start);
                 if let Some(last) = self.goings.last_mut() {
                     *last = going;
@@ -157,9 +167,56 @@ impl Classes {
         after
     }
 
+    /// [`Classes::after`] of each value of a column.
+    pub fn after_each(&mut self, step: Step, classes: &Column<u64>) -> Column<u64> {
+        let values = classes.values();
+        let mut after = store::classes(values.len());
+        for chunk in values.chunks(CHUNK) {
+            let Some(first) = chunk.first().map(|class| self.after(step, *class)) else { continue };
+            let is_in = |block: &Range<u64>| chunk.iter().fold(true, |all, class| all & block.contains(class));
+            // All in one block, which takes a few instructions for each.
+            if self.last.as_ref().is_some_and(|(_, block, _)| is_in(block)) {
+                after.extend(chunk.iter().map(|class| first.wrapping_add(class.wrapping_sub(chunk[0]))));
+            } else {
+                after.extend(chunk.iter().map(|class| self.after(step, *class)));
+            }
+        }
+        Column::runs(after, classes.run())
+    }
+
+    /// [`Classes::after_each`] of a column, whose many blocks become one if no other column takes the step: the next step takes it at
+    /// once. Equal classes stay equal, others stay different.
+    pub fn after_all(&mut self, step: Step, classes: &Column<u64>) -> Column<u64> {
+        let values = classes.values();
+        let block = values.first().map(|class| self.block_of(*class));
+        let is_in = |block: &Range<u64>| values.iter().all(|class| block.contains(class));
+        if values.len() > FEW || !step.is_of_one_value() || block.is_none_or(|(_, block)| is_in(&block)) {
+            return self.after_each(step, classes);
+        }
+        let mut distinct = values.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let goings = distinct.iter().map(|class| self.goings[self.block_of(*class).0]);
+        let Some(going) = goings.map(Some).reduce(|one, other| if one == other { one } else { None }).flatten() else {
+            return self.after_each(step, classes);
+        };
+        let first = self.fresh(distinct.len() as u64);
+        if let Some(last) = self.goings.last_mut() {
+            *last = going.min(step.going());
+        }
+        let place = |class: &u64| first + distinct.partition_point(|one| one < class) as u64;
+        Column::runs(values.iter().map(place).collect(), classes.run())
+    }
+
+    /// The number and the classes of the block of a class.
+    fn block_of(&self, class: u64) -> (usize, Range<u64>) {
+        let at = self.blocks.partition_point(|first| *first <= class) - 1;
+        (at, self.blocks[at]..self.blocks.get(at + 1).copied().unwrap_or(self.next))
+    }
+
     /// Monotonicity of the values of a class in their keys.
     pub fn direction(&self, class: u64) -> Going {
-        self.goings[self.blocks.partition_point(|first| *first <= class) - 1]
+        self.goings[self.block_of(class).0]
     }
 
     /// The order of two elements that are known to be numbers; `None` if no identity relates them.

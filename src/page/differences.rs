@@ -57,21 +57,37 @@ pub(super) fn section(content: &Content) -> Markup {
     }
 }
 
+/// Rows of one kind that a reader sees before anything is opened.
+const SHOWN: usize = 12;
+
 fn table<'a>(title: &str, differences: impl Iterator<Item = &'a Difference>) -> Markup {
     let differences: Vec<&Difference> = differences.collect();
+    let (shown, more) = differences.split_at(differences.len().min(SHOWN));
     html! {
         @if !differences.is_empty() {
             h3 { (title) ": " (differences.len()) }
-            div.wide tabindex="0" role="region" aria-label=(title) {
-                table {
-                    thead { tr { th scope="col" { "report" } th scope="col" { "row" } th scope="col" { "before → after" } } }
-                    tbody {
-                        @for Difference { file, row, what, change } in differences {
-                            tr {
-                                td { (file) }
-                                td { (of_row(row, *change)) }
-                                td { (what.replace(" -> ", " → ")) }
-                            }
+            (rows(title, shown))
+            @if !more.is_empty() {
+                details {
+                    summary { (more.len()) " more" }
+                    (rows(&format!("{title}, more"), more))
+                }
+            }
+        }
+    }
+}
+
+fn rows(title: &str, differences: &[&Difference]) -> Markup {
+    html! {
+        div.wide tabindex="0" role="region" aria-label=(title) {
+            table {
+                thead { tr { th scope="col" { "report" } th scope="col" { "row" } th scope="col" { "before → after" } } }
+                tbody {
+                    @for Difference { file, row, what, change } in differences {
+                        tr {
+                            td { (file) }
+                            td { (of_row(row, *change)) }
+                            td { (what.replace(" -> ", " → ")) }
                         }
                     }
                 }
@@ -86,5 +102,28 @@ fn of_row(row: &str, change: Change) -> Markup {
         @if row.is_empty() { "the whole file" }
         @else if row.contains('/') && !row.contains(' ') && change != Change::Gone { (case_link(row)) }
         @else { span.id { (row) } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_rows_of_a_kind_are_open() {
+        let of = |number: usize| Difference {
+            file: "a.csv".to_string(),
+            row: format!("row {number}"),
+            what: "new".to_string(),
+            change: Change::New,
+        };
+        let told = |count: usize| {
+            let all: Vec<Difference> = (0..count).map(of).collect();
+            table("New", all.iter()).into_string()
+        };
+        let (few, many) = (told(SHOWN), told(SHOWN + 3));
+        assert!(!few.contains("<details>") && few.matches("<tr>").count() == SHOWN + 1, "{few}");
+        let (open, folded) = many.split_once("<details><summary>3 more</summary>").unwrap();
+        assert_eq!([open, folded].map(|part| part.matches("<td>a.csv</td>").count()), [SHOWN, 3]);
     }
 }

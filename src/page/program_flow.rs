@@ -71,19 +71,37 @@ pub(super) fn section(flows: &[ProgramFlow]) -> Markup {
                     "marks a value that readers see in different precisions. The listing below says who sees what, and in "
                     "which precision." }
                 p.key { @for name in ["bf16", "f16", "f32", "f64"] { span class={ "value " (name) } { (name) } " " } }
-                @for flow in flows { (program(flow)) }
+                @for (suites, flows) in by_suites(flows) {
+                    details.inset {
+                        summary { span.name { (suites) } ": " (plural(flows.len(), "program", "programs")) }
+                        @for flow in flows { (program(flow)) }
+                    }
+                }
             }
         }
     }
 }
 
-fn program(ProgramFlow { path, suites, flow }: &ProgramFlow) -> Markup {
+/// The programs under the suites that they belong to: a page has hundreds of them.
+fn by_suites(flows: &[ProgramFlow]) -> BTreeMap<String, Vec<&ProgramFlow>> {
+    let mut groups: BTreeMap<String, Vec<&ProgramFlow>> = BTreeMap::new();
+    for flow in flows {
+        groups.entry(flow.suites.join(", ")).or_default().push(flow);
+    }
+    groups
+}
+
+fn plural(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+fn program(ProgramFlow { path, flow, .. }: &ProgramFlow) -> Markup {
     // Folders above that of the suites tell nothing.
     let path = path.trim_start_matches("../");
     html! {
         details.flow.inset id={ "flow/" (path) } {
             summary {
-                span.id { (path) } " (" (suites.join(", ")) "): "
+                span.id { (path) } ": "
                 @match flow {
                     Ok(flow) => (counts(flow)),
                     Err(why) => (why),
@@ -104,7 +122,6 @@ fn program(ProgramFlow { path, suites, flow }: &ProgramFlow) -> Markup {
 fn counts(flow: &Flow) -> String {
     let c = &flow.counts;
     let kind = if flow.compiled { "compiled" } else { "not compiled" };
-    let plural = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
     format!(
         "{kind}, {}, {}, {}",
         plural(c.computing, "float operation", "float operations"),

@@ -176,11 +176,20 @@ pub fn elements(given: &Given) -> Result<Vec<Elements>, ScalesError> {
                 let in_bytes: &[(&'static Element, u8)] = if is_signed {
                     &[(&INT8, 255), (&INT4, 255)]
                 } else {
-                    &[(&E2M1, 15), (&INT4, 15), (&E2M3, 63), (&E3M2, 63), (&E4M3, 255), (&E5M2, 255), (&INT8, 255)]
+                    &[
+                        (&E2M1, 15),
+                        (&INT4, 15),
+                        (&E2M3, 63),
+                        (&E3M2, 63),
+                        (&E4M3, 255),
+                        (&E5M2, 255),
+                        (&INT8, 255),
+                        (&INT4, 255),
+                    ]
                 };
                 for (element, most) in in_bytes.iter().filter(|(_, most)| all(*most)) {
                     let is_small = bytes.iter().all(|byte| (-8..8).contains(&(*byte as i8)));
-                    if is_signed && *most == 255 && element.bits() == 4 && !is_small {
+                    if *most == 255 && element.bits() == 4 && !is_small {
                         continue;
                     }
                     let mask = 0xffu8 >> (8 - element.bits());

@@ -66,8 +66,8 @@ fn follows(types: &Types, way: &Way, value: f32, stored: u8, scale: f64) -> (boo
     let is_equal = stored == rounded.code || number == 0.0 && types.element.decode(rounded.code) == 0.0;
     // Processors that flush take subnormal inputs for zero (FACTS 3.4).
     let is_flushed = value.abs() < f32::MIN_POSITIVE && number == 0.0;
-    // int8 may be kept symmetric.
-    let is_symmetric = rounded.saturated && number == -types.element.max() && value < 0.0;
+    // Integers may be kept symmetric: the least code is not used, also where a quotient rounds to it.
+    let is_symmetric = number == -types.element.max() && types.element.decode(rounded.code) < number;
     (is_equal || is_flushed || is_symmetric || rounded.saturated && !number.is_finite(), rounded)
 }
 

@@ -108,7 +108,7 @@ fn changes_are_listed_by_their_kind() {
     assert!(found.out.starts_with("rounding-added: 1\n  y: f32 for z -> bf16 for z\nNext: "), "{}", found.out);
 }
 
-/// Where a change shows in no result, no guard against it is looked for: `same` asks for all inputs, in the mode of the comparison.
+/// No guard is looked for against a change that shows in no result: `same` asks for all inputs, in the mode of the comparison.
 #[test]
 fn the_next_command_follows_from_the_results() {
     let folder = folder();

@@ -202,6 +202,9 @@ fn programs_from_files_have_their_flow() {
     let (_, flow) = page.split_once(" id=\"flow/programs/keep_max.excess_on.hlo\"").unwrap();
     let flow = &flow[..flow.find("</pre>").unwrap()];
     assert!(flow.contains("values seen in several precisions") && flow.contains("twice\""), "{flow}");
+    // Programs are below their suite: a page of all suites has two hundred of them.
+    let (_, flows) = page.split_once(" id=\"flow-title\"").unwrap();
+    assert!(flows.contains("<summary><span class=\"name\">sampler</span>: 3 programs</summary>"), "{flows}");
     // A file that is not the one of the records has none.
     let hlo = folder.read("programs/keep_max.excess_on.hlo");
     folder.write("programs/keep_max.excess_on.hlo", &(hlo + "\n"));

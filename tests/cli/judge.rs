@@ -35,7 +35,7 @@ fn judged(case: &Case) -> Judged {
     let text = std::fs::read_to_string(file(&format!("{}.hlo", case.program))).unwrap();
     let import = lower_with_libraries(&parse(&text).unwrap()).unwrap();
     let inputs = Recording::open(&file(&format!("{}.inputs.npz", case.program))).unwrap();
-    let arguments = bind(&import.program, &import.argument_names, &inputs).unwrap();
+    let arguments = bind(&import.program, &import.argument_names, &[inputs]).unwrap();
     let recording = Recording::open(&file(&format!("{}.results.npz", case.program))).unwrap();
     let recording = recording.map(vec![(case.array.clone(), "out0".to_string())]);
     let mode = case.mode.as_ref().map(|mode| mode.parse().unwrap());
@@ -74,7 +74,10 @@ fn faults_are_named() {
         ("matmul_f32", "x_blas_permuted", "permuted", "one place earlier in dim 1"),
         ("matmul_f32", "x_blas_rowswap", "other-row", "row 0 has the values of row 7"),
         ("matmul_bf16", "x_blas_doubled", "doubled", "32 to 35 are doubled"),
-        ("attention_f32", "x_blas_maskrow", "rows", "1 of 32 rows: 16"),
+        ("matmul_bf16", "x_blas_drop", "dropped", "of the 64 terms of dot_general.1, 21 is dropped"),
+        ("attention_f32", "x_blas_maskrow", "mask", "hides one place more of a row, in row 16"),
+        ("attention_bf16", "x_blas_maskrow", "mask", "hides one place more of a row, in row 16"),
+        ("attention_bf16", "x_blas_mask", "mask", "shows one place more of a row"),
         ("attention_f32", "x_blas_vroll", "permuted", "one place earlier in dim 0"),
         ("layer_norm_f32", "x_roll", "permuted", "one place earlier in dim 0"),
         ("softmax_bf16", "x_swap", "other-row", "row 1 has the values of row 2"),

@@ -1,9 +1,11 @@
 //! HLO files: read, printed, lowered, run, shown, compared, and in suites.
 
 mod algebra;
+mod batch_norm;
 mod collectives;
 mod compiled;
 mod complex;
+mod complex_arrays;
 mod decompositions;
 mod devices;
 mod diff;
@@ -14,18 +16,22 @@ mod late_operands;
 mod libraries;
 mod linear;
 mod lower;
+mod narrow_types;
 mod not_understood;
 mod opcodes;
 mod pairs;
 mod precisions;
+mod predicates;
 mod proven;
 mod published_results;
 mod scaled_dots;
 mod scans;
+mod sends;
 mod sha256;
 mod show;
 mod show_runs;
 mod simplifier;
+mod sparse_operands;
 mod suites;
 mod text;
 mod ties;

@@ -138,6 +138,32 @@ fn three_findings_of_readme_are_the_reports() {
     assert_eq!(written, [filter_rows(), model_rows()].concat());
 }
 
+/// The table of two frameworks, row by row: the figures of the suite `frameworks`.
+#[test]
+fn two_frameworks_are_told_alike_and_as_the_report_has_them() {
+    let table = |page: &str, heading: &str| -> Vec<String> {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let section = text.split("\n## ").find(|section| section.starts_with(heading)).unwrap().to_string();
+        section.lines().filter(|line| line.starts_with("| ")).skip(1).map(str::to_string).collect()
+    };
+    let written = table("README.md", "Two frameworks");
+    assert_eq!(written, table("docs/findings.md", "Two frameworks"));
+    assert_eq!(written.len(), 3);
+    let report = report("frameworks.csv");
+    let row = |chip: &str| {
+        let of = |program: &str, rows: usize, column: &str| {
+            cell(&report, &format!("frameworks/{program}.hlo[rows={rows}]/{chip}/"), column).to_string()
+        };
+        let share = |flag: &str| {
+            let share: f64 = of(&format!("decode.excess_{flag}"), 4, "ratios_beyond_0.01").parse().unwrap();
+            format!("{:.1} %", 100.0 * share)
+        };
+        let flips = of("prefill.excess_off", 192, "differing_rows");
+        format!("| {chip} | {} | {flips} | {} |", share("off"), share("on"))
+    };
+    assert_eq!(written, ["v5e", "v6e", "tpu7x"].map(row));
+}
+
 /// The figures that every run evaluates stand in the reports of slow runs unchanged.
 #[test]
 fn slow_reports_hold_those_of_every_run() {

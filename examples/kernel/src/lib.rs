@@ -11,3 +11,18 @@ pub fn softmax(x: &[f32], columns: usize) -> Vec<f32> {
     }
     p
 }
+
+/// RMS norm over each row of `x`, times `gain`, in f32: squares are added in eight lanes.
+pub fn rms_norm(x: &[f32], gain: &[f32], epsilon: f32) -> Vec<f32> {
+    let mut out = Vec::with_capacity(x.len());
+    for row in x.chunks(gain.len()) {
+        let mut lanes = [0f32; 8];
+        for part in row.chunks(8) {
+            lanes.iter_mut().zip(part).for_each(|(lane, x)| *lane += x * x);
+        }
+        let mean = lanes.iter().sum::<f32>() / gain.len() as f32;
+        let scale = 1.0 / (mean + epsilon).sqrt();
+        out.extend(row.iter().zip(gain).map(|(x, gain)| x * scale * gain));
+    }
+    out
+}

@@ -60,6 +60,11 @@ impl DumpManifest {
         changed.map(|(name, before, after)| format!("{name} {before} -> {after}")).collect()
     }
 
+    /// The topology that a dump was compiled for, such as `v6e:2x2`.
+    pub fn topology(&self) -> Option<&str> {
+        self.0.get("topology").and_then(Value::as_str)
+    }
+
     /// The manifest as JSON.
     pub fn to_json(&self) -> Value {
         Value::Object(self.0.clone())

@@ -25,10 +25,11 @@ use super::{announce, note_second_compilation, read};
 pub struct HloEvalArguments {
     /// HLO text, before or after compilation
     file: PathBuf,
-    /// Arguments of the program: arg0, arg1, ...; what differs between devices as arg0@0, arg0@1, ...
+    /// Arguments of the program: arg0, arg1, ...; what differs between devices as arg0@0, arg0@1, ...; s4 and other types that the
+    /// format does not have in the narrowest wider one: s4 as I8, u4 as U8, f8e3m4 as F16
     #[arg(long, value_name = "IN.safetensors")]
     inputs: PathBuf,
-    /// File for the results: out0, out1, ...; what differs between devices as out0@0, out0@1, ...
+    /// File for the results: out0, out1, ...; what differs between devices as out0@0, out0@1, ...; in the same types
     #[arg(long, value_name = "OUT.safetensors")]
     out: PathBuf,
     /// Machine, as chip/precision/excess[+key=value...]

@@ -10,6 +10,7 @@ mod show;
 mod verdict_reason;
 mod why;
 
+pub(super) use dump_manifest::DumpManifest;
 pub(super) use eval::inputs;
 
 use std::io::Write;
@@ -99,7 +100,7 @@ const MANY: usize = 1_000_000;
 const MANY_IN_PAIRS: usize = 20_000_000;
 
 /// Announces a step of the search for the truth that takes long.
-fn announce(ahead: Ahead) {
+pub(super) fn announce(ahead: Ahead) {
     let Ahead { rung, bits, open, operations } = ahead;
     let (many, way) = match rung {
         Rung::Mpfr => (MANY * 128 / bits as usize, format!("MPFR at {bits} bits takes")),

@@ -85,7 +85,10 @@ mod tests {
 
     fn changed(kind: ChangeKind) -> Difference {
         let [name, before, after] = ["x", "a", "b"].map(str::to_string);
-        Difference { changes: vec![Change { kind, name, op_name: None, before, after }], ..Difference::default() }
+        Difference {
+            changes: vec![Change { kind, name, op_name: None, before, after, of_unit: false }],
+            ..Difference::default()
+        }
     }
 
     #[test]

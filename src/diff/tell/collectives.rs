@@ -46,5 +46,6 @@ fn change(before: Option<&PlannedCollective>, after: Option<&PlannedCollective>)
         op_name: named.op_name.clone(),
         before: left.unwrap_or_else(none),
         after: right.unwrap_or_else(none),
+        of_unit: false,
     })
 }

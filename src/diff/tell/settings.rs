@@ -126,5 +126,6 @@ fn change(
         op_name: op_name.map(str::to_string),
         before: text(&before, &after),
         after: text(&after, &before),
+        of_unit: false,
     })
 }

@@ -27,8 +27,10 @@ pub struct StateChange {
 impl StateChange {
     /// The change in words.
     pub fn into_change(self) -> Change {
+        let [one, other] = self.states.each_ref().map(State::units);
+        let of_unit = !one.is_empty() && !other.is_empty() && one != other;
         let [before, after] = self.states.map(|state| state.to_string());
-        Change { kind: self.kind, name: self.name, op_name: self.op_name, before, after }
+        Change { kind: self.kind, name: self.name, op_name: self.op_name, before, after, of_unit }
     }
 
     /// Whether it is one of where numbers are negated, which only the signs of zeros show.
@@ -71,6 +73,18 @@ pub enum State {
     Element(Making),
     /// An operation in a program's words.
     Operation(String),
+}
+
+impl State {
+    /// The units of a TPU that compute the value, as far as they are known.
+    fn units(&self) -> HashSet<TpuUnit> {
+        let State::Rounding(roundings) = self else { return HashSet::new() };
+        let unit = |rounding: &RoundedBy| match rounding {
+            RoundedBy::Operation(_, unit) | RoundedBy::Products(_, unit, _) => *unit,
+            RoundedBy::ByReciprocal => None,
+        };
+        roundings.iter().filter_map(unit).collect()
+    }
 }
 
 /// A reader as a line names it: readers are listed in the order of BEFORE.

@@ -6,7 +6,7 @@ use crate::ast::Position;
 use crate::error::LowerError;
 use crate::ir::{self, Binary, Compare, CompareOrder, ComputationId, Fusion, Op, Setting, Shape, ValueId};
 use crate::opcode::{Control, Opcode};
-use crate::settings;
+use crate::settings::is_small_call;
 use crate::tensor::DType;
 use crate::written_shape::Elements;
 
@@ -24,16 +24,24 @@ impl Emitter<'_, '_> {
     /// The region that an attribute names; of complex numbers, what it does with one part of them.
     pub fn region(&mut self, attribute: &str) -> Result<ComputationId> {
         if self.elements == Elements::OnePart {
-            let region = self.lowering.computation(self.instruction, self.attributes().callee(attribute)?)?;
-            let is_sum =
-                region.instructions.get(region.root).is_some_and(|root| root.opcode == Opcode::Binary(Binary::Add));
-            if !is_sum || region.instructions.len() != 3 {
+            if !self.is_sum(attribute)? {
                 return Err(self.unknown_at(attribute, "of regions over complex numbers sums are supported"));
             }
             let dtype = self.claimed_shape()?.element_type();
             return Ok(self.adder(dtype));
         }
         self.named_region(attribute, false)
+    }
+
+    /// Whether the region that an attribute names is a sum of its two parameters.
+    ///
+    /// # Errors
+    /// If there is no such region.
+    pub fn is_sum(&self, attribute: &str) -> Result<bool> {
+        let region = self.lowering.computation(self.instruction, self.attributes().callee(attribute)?)?;
+        let root = region.instructions.get(region.root);
+        let adds = root.is_some_and(|root| root.opcode == Opcode::Binary(Binary::Add));
+        Ok(adds && region.instructions.len() == 3)
     }
 
     /// The region that adds two numbers of a type.
@@ -162,7 +170,7 @@ impl Emitter<'_, '_> {
             over,
             fusion: exchange.or(self.scope.fusion).or_else(|| self.begun_fusion()),
             tiling: window_config::tiling(&self.attributes())?.map(Arc::new).or_else(|| self.scope.tiling.clone()),
-            small_call: self.scope.small_call || settings::is_small_call(self.attributes()),
+            small_call: self.scope.small_call || is_small_call(&self.attributes()),
             settings: self.settings.as_deref().map(<[Setting]>::to_vec).unwrap_or_default(),
             depth: self.scope.depth + 1,
         };

@@ -4,11 +4,12 @@ use crate::ast::Literal;
 use crate::builder::{Emitter, Handlers, Value};
 use crate::error::LowerError;
 use crate::ir::{Op, ValueId};
-use crate::opcode::{Identity, Opcode, Reinterpretation, Single};
+use crate::opcode::{Identity, Opcode, Product, Reinterpretation, Single};
 use crate::ops::collective::{self, device_number, manual};
 use crate::ops::{
-    asynchronous, bitcast, complex, constant, control, custom_call, data_movement, each_device, elementwise,
-    factorization, fft, gather_scatter, identity, product, ranking, reduction, rng, rng_bit_generator, scan, tuple,
+    asynchronous, batch_norm, bitcast, complex, constant, control, custom_call, data_movement, each_device,
+    elementwise, factorization, fft, gather_scatter, identity, product, ranking, reduction, rng, rng_bit_generator,
+    scan, tuple,
 };
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -20,6 +21,11 @@ impl Handlers for Dispatch {
     fn instruction(&self, e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
         let opcode = &e.instruction.opcode;
         if let Some(value) = rng::of_one_value(e, &operands)? {
+            return Ok(value);
+        }
+        if let Opcode::Outside(part) = opcode
+            && let Some(value) = collective::in_two_parts(e, *part, &operands)?
+        {
             return Ok(value);
         }
         if let Some(why) = opcode.refusal() {
@@ -58,6 +64,7 @@ impl Handlers for Dispatch {
             Opcode::Unary(unary) => e.emit(Op::Unary(*unary), operands, None),
             // Those of other values than arrays, and those that have no meaning here.
             Opcode::Asynchronous(_)
+            | Opcode::BatchNorm(_)
             | Opcode::Collective(_)
             | Opcode::CollectiveDone(_)
             | Opcode::ComplexPart(_)
@@ -92,11 +99,16 @@ fn unsupported(e: &Emitter) -> LowerError {
 fn on_one(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
     match &e.instruction.opcode {
         Opcode::Asynchronous(part) => asynchronous::lower(e, *part, operands),
+        Opcode::BatchNorm(kind) => batch_norm::lower(e, *kind, &operands),
         Opcode::Other(_) => Err(unsupported(e)),
         Opcode::Control(control) => control::lower(e, *control, operands),
         Opcode::Identity(Identity::AddDependency) if !operands.is_empty() => Ok(operands.swap_remove(0)),
         Opcode::Identity(Identity::Copy | Identity::Domain) => identity::lower(e, Op::Copy, operands),
         Opcode::Identity(Identity::OptBarrier) => identity::lower(e, Op::OptimizationBarrier, operands),
+        Opcode::Product(Product::Convolution) => {
+            let operands = product::sparse::with_all_elements(e, operands)?;
+            of_numbers(e, operands)
+        }
         Opcode::Single(Single::CustomCall) => custom_call::lower(e, &operands),
         Opcode::Single(Single::Fft) => fft::lower(e, &operands),
         Opcode::Single(Single::RngBitGenerator) => rng_bit_generator::lower(e, &operands),
@@ -118,7 +130,7 @@ fn on_one(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
         | Opcode::Indexed(_)
         | Opcode::Movement(_)
         | Opcode::Outside(_)
-        | Opcode::Product(_)
+        | Opcode::Product(Product::Dot | Product::RaggedDot | Product::ScaledDot)
         | Opcode::Ranking(_)
         | Opcode::Reduction(_)
         | Opcode::Reinterpretation(Reinterpretation::BitcastConvert)

@@ -11,6 +11,7 @@ use crate::ir::{self, Program, ValueId};
 
 use super::ast::{Module, Position};
 use super::builder::{Body, Given, Lowering, Scope, Value, inline, unless_known};
+use super::device_exchange;
 use super::error::{LowerError, Unknown};
 use super::origin::Origin;
 use super::planned_collective::PlannedCollective;
@@ -70,6 +71,8 @@ pub fn lower_with_libraries(module: &Module) -> Result<Import> {
 }
 
 fn lower_or(module: &Module, unknown: Option<Vec<Unknown>>, libraries: bool) -> Result<Import> {
+    let joined = device_exchange::join_exchanges(module);
+    let module = joined.as_ref();
     let mut lowering = Lowering::new(module, unknown, libraries, excess::rounds_everywhere(module))?;
     let entry = module.computations.get(module.entry).ok_or_else(|| LowerError {
         at: Position { line: 1, column: 1 },

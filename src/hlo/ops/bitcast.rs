@@ -27,13 +27,22 @@ pub fn lower(
 
 /// `bitcast-convert`. Between types of two widths an element of the wider one stands for a last dim of narrower ones, the
 /// lowest bits first: integers are taken apart and put together by shifts.
-fn convert(e: &mut Emitter, operand: ValueId, claimed: Shape) -> Result<ValueId> {
-    let (from, to) = (e.shape(operand).element_type(), claimed.element_type());
+pub fn convert(e: &mut Emitter, mut operand: ValueId, claimed: Shape) -> Result<ValueId> {
+    let (mut from, to) = (e.shape(operand).element_type(), claimed.element_type());
     if from.bits() == to.bits() {
         return e.emit(Op::BitcastConvert, vec![operand], Some(claimed));
     }
+    // A predicate is a byte, 0 or 1.
+    if from == DType::Pred {
+        (operand, from) = (e.convert(operand, DType::U8)?, DType::U8);
+    }
     let unsigned = |e: &Emitter, dtype: DType| match dtype.bits() {
-        _ if dtype == DType::Pred => Err(e.fail("bitcast-convert of predicates to another width is not supported")),
+        _ if dtype == DType::Pred => {
+            let why = format!(
+                "bitcast-convert of {from} to predicates is not supported: a byte of it may be neither 0 nor 1"
+            );
+            Err(e.unknown(why))
+        }
         1 => Ok(DType::U1),
         2 => Ok(DType::U2),
         4 => Ok(DType::U4),

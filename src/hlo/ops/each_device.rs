@@ -33,6 +33,7 @@ fn hands_on(opcode: &Opcode) -> bool {
         Opcode::Asynchronous(Asynchronous::DynamicSliceStart | Asynchronous::SliceStart)
         | Opcode::Control(Control::Conditional | Control::While)
         | Opcode::Identity(Identity::AddDependency)
+        | Opcode::BatchNorm(_)
         | Opcode::Binary(_)
         | Opcode::Collective(_)
         | Opcode::CollectiveDone(_)

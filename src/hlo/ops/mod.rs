@@ -2,6 +2,7 @@
 //! where: that is said in `lower/dispatch.rs`.
 
 pub mod asynchronous;
+pub mod batch_norm;
 pub mod bitcast;
 pub mod collective;
 pub mod complex;

@@ -4,6 +4,7 @@ use crate::opcode::Asynchronous::{
     AsyncDone, AsyncStart, AsyncUpdate, CallStart, CallUpdate, CopyDone, CopyStart, DynamicSliceStart, SliceDone,
     SliceStart,
 };
+use crate::opcode::BatchNorm::{BatchNormGrad, BatchNormInference, BatchNormTraining};
 use crate::opcode::Collective::{
     AllGather, AllGatherStart, AllReduce, AllReduceStart, AllToAll, CollectiveBroadcast, CollectivePermute,
     CollectivePermuteStart, RaggedAllToAll, ReduceScatter,
@@ -16,8 +17,8 @@ use crate::opcode::Movement::{
     Broadcast, Concatenate, GetDimensionSize, Iota, Pad, Reshape, Reverse, SetDimensionSize, Slice, Transpose,
 };
 use crate::opcode::Opcode::{
-    self, Asynchronous, Collective, Control, Decomposition, Elementwise, Identity, Indexed, Movement, Product, Ranking,
-    Reduction, Reinterpretation, Single, Token, Tuples,
+    self, Asynchronous, BatchNorm, Collective, Control, Decomposition, Elementwise, Identity, Indexed, Movement,
+    Product, Ranking, Reduction, Reinterpretation, Single, Token, Tuples,
 };
 use crate::opcode::Product::{Convolution, Dot, RaggedDot, ScaledDot};
 use crate::opcode::Ranking::{Sort, TopK};
@@ -44,6 +45,7 @@ pub const COLLECTIVES: &[Opcode] = &[
     Collective(ReduceScatter),
 ];
 
+const NORMALIZED: &[Opcode] = &[BatchNorm(BatchNormGrad), BatchNorm(BatchNormInference), BatchNorm(BatchNormTraining)];
 const PRODUCTS: &[Opcode] = &[Product(Convolution), Product(Dot), Product(RaggedDot), Product(ScaledDot)];
 const DOTS: &[Opcode] = &[Product(Dot), Product(RaggedDot), Product(ScaledDot)];
 const GATHER: &[Opcode] = &[Indexed(Gather)];
@@ -83,9 +85,11 @@ pub const FOLLOWED: &[Followed] = &[
     ),
     ("direction", &[Elementwise(Compare)]),
     ("dynamic_slice_sizes", &[Indexed(DynamicSlice), Asynchronous(DynamicSliceStart)]),
+    ("epsilon", NORMALIZED),
     ("exponent_bits", &[Elementwise(ReducePrecision)]),
     ("false_computation", &[Control(Conditional)]),
     ("feature_group_count", &[Product(Convolution)]),
+    ("feature_index", NORMALIZED),
     ("fft_length", &[Single(Fft)]),
     ("fft_type", &[Single(Fft)]),
     ("index", &[Tuples(GetTupleElement)]),
@@ -122,6 +126,7 @@ pub const FOLLOWED: &[Followed] = &[
     ("slice", &[Movement(Slice), Asynchronous(SliceStart)]),
     ("slice_sizes", GATHER),
     ("source_target_pairs", &[Collective(CollectivePermute), Collective(CollectivePermuteStart)]),
+    ("sparsity_config", &[Product(Convolution)]),
     ("start_index_map", GATHER),
     ("start_indices_batching_dims", GATHER),
     (
@@ -242,6 +247,8 @@ pub const SMALL_CALL: &str = "xla_cpu_small_call";
 
 /// Keys of `frontend_attributes` that reading follows or that decide no bit.
 pub const FRONTEND: &[Harmless] = &[
+    ("_xla_send_recv_pipeline", "says which loop of a pipeline an exchange is of"),
+    ("_xla_send_recv_source_target_pairs", "is followed"),
     ("arg_layout_modes", "says who chooses layouts"),
     ("arg_memory_spaces", "says where arguments lie"),
     ("inlineable", "says how calls are compiled; a call and its computation are the same operations"),

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value as Json};
 
 use crate::ast::{Attribute, Instruction, Value};
+use crate::fields::fields;
 use crate::ir::{CollectiveAlgorithm, Setting};
 use crate::opcode::{Opcode, Single};
 use crate::view::Attributes;
 
 use super::attribute_table::{self as known, Meaning};
-use super::fields::fields;
 
 /// Adds the settings of a configuration.
 pub fn of(instruction: &Instruction, attribute: &Attribute, settings: &mut Vec<Setting>) {

@@ -5,19 +5,17 @@
 
 mod attribute_table;
 mod config;
-mod fields;
 
 use std::collections::HashMap;
 
 use crate::ir::{CollectiveAlgorithm, ResultAccuracy, Setting};
 
-use super::ast::{Attribute, Computation, Instruction, Module, Value};
-
 use crate::opcode::{Asynchronous, Collective, Elementwise, Opcode, Single};
-use crate::view::Attributes;
 
+use super::ast::{Attribute, Computation, Instruction, Module, Value};
+use super::fields::fields;
+use super::view::Attributes;
 use attribute_table as known;
-use fields::fields;
 
 /// The treatment of an attribute, for tests and listings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +40,12 @@ pub fn treatment(opcode: &Opcode, attribute: &str) -> Known {
 /// The attributes that reading follows, each with the opcodes that have it.
 pub fn opcodes_by_attribute() -> impl Iterator<Item = (&'static str, &'static [Opcode])> {
     known::FOLLOWED.iter().copied()
+}
+
+/// Whether a call is compiled as one function: the compiler marks small loops so (`SmallWhileLoopHoistingPass`).
+pub(super) fn is_small_call(call: &Attributes) -> bool {
+    let attributes = call.inside_braces("frontend_attributes").ok().flatten().unwrap_or_default();
+    attributes.contains(&format!("{}=\"true\"", known::SMALL_CALL))
 }
 
 /// The settings of the module's header.
@@ -180,12 +184,6 @@ fn of_thread(attribute: &Attribute, settings: &mut Vec<Setting>) {
     if !matches!(&attribute.value, Value::Text(thread) | Value::Word(thread) if thread == "main") {
         settings.push(other(attribute));
     }
-}
-
-/// Whether a call is compiled as one function: the compiler marks small loops so (`SmallWhileLoopHoistingPass`).
-pub(super) fn is_small_call(attributes: Attributes) -> bool {
-    let frontend = attributes.inside_braces("frontend_attributes").ok().flatten().unwrap_or_default();
-    frontend.contains(&format!("{}=\"true\"", known::SMALL_CALL))
 }
 
 fn of_frontend(attribute: &Attribute, settings: &mut Vec<Setting>) {

@@ -124,8 +124,15 @@ impl Known {
         let mut terms = Terms::default();
         let root = terms.root(region, without);
         let parameters = region.instructions.iter().filter(|i| matches!(i.op, Op::Parameter(_))).count();
-        Known { reducer: terms.reducer(root), comparator: terms.comparator(root, parameters / 2) }
+        let is_float = first_type(region).is_none_or(DType::is_float);
+        Known { reducer: terms.reducer(root, is_float), comparator: terms.comparator(root, parameters / 2) }
     }
+}
+
+/// The type of a region's first parameter.
+fn first_type(region: &Computation) -> Option<DType> {
+    let first = region.instructions.iter().find(|instruction| instruction.op == Op::Parameter(0));
+    first.and_then(|parameter| parameter.shape.dtype())
 }
 
 /// Number of a term in its [`Terms`].
@@ -205,7 +212,8 @@ impl Terms {
         self.term(Head::Select, vec![predicate, on_true, on_false])
     }
 
-    fn reducer(&mut self, root: TermId) -> Option<Reducer> {
+    /// The reducer that a term is. Elements that are no floats have no NaN, and JAX leaves out the question for one.
+    fn reducer(&mut self, root: TermId, is_float: bool) -> Option<Reducer> {
         let [p0, p1, p2, p3] = [0, 1, 2, 3].map(|number| self.parameter(number));
         if let (Head::Binary(binary), [a, b]) = (&self.list[root].0, self.list[root].1.as_slice()) {
             let known = matches!(
@@ -231,12 +239,16 @@ impl Terms {
         let tie = self.compare(Compare::Eq, float, p0, p2);
         let lower = self.compare(Compare::Lt, float, p1, p3);
         let earlier = self.binary(Binary::And, tie, lower);
+        let forms = if is_float { &[true][..] } else { &[true, false] };
         [(Compare::Gt, Reducer::ArgMax), (Compare::Lt, Reducer::ArgMin)].into_iter().find_map(|(direction, found)| {
             let beyond = self.compare(direction, float, p0, p2);
-            let better = self.binary(Binary::Or, beyond, is_nan);
-            let first = self.binary(Binary::Or, earlier, better);
-            let picked = [self.select(better, p0, p2), self.select(first, p1, p3)];
-            (root == self.term(Head::Tuple, picked.to_vec())).then_some(found)
+            let mut is_of_form = |asks_for_nan: &bool| {
+                let better = if *asks_for_nan { self.binary(Binary::Or, beyond, is_nan) } else { beyond };
+                let first = self.binary(Binary::Or, earlier, better);
+                let picked = [self.select(better, p0, p2), self.select(first, p1, p3)];
+                root == self.term(Head::Tuple, picked.to_vec())
+            };
+            forms.iter().any(&mut is_of_form).then_some(found)
         })
     }
 

@@ -1,5 +1,6 @@
 //! NumPy's `.npy`: one array, as `numpy.save` writes it.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use crate::tensor::{DType, Data, Tensor};
@@ -60,9 +61,6 @@ fn parse_by(
     };
     let descr = descr.ok_or_else(|| unsupported("of records"))?;
     let (is_big_endian, dtype, size) = element_type(&descr).ok_or_else(|| unsupported(&descr))?;
-    if fortran_order && shape.len() > 1 {
-        return Err(malformed("its elements are in Fortran's order: save numpy.ascontiguousarray of it".to_string()));
-    }
     let count = shape.iter().try_fold(1usize, |product, extent| product.checked_mul(*extent));
     let expected = count.and_then(|count| count.checked_mul(size));
     if expected != Some(elements.len()) {
@@ -72,13 +70,39 @@ fn parse_by(
             "{bytes} bytes stand behind its header, and its shape {shape:?} of {descr} has {told}"
         )));
     }
-    let data = if is_big_endian {
-        let words = elements.chunks_exact(size).flat_map(|word| word.iter().rev().copied());
-        Data::from_le_bytes(dtype, &words.collect::<Vec<u8>>())
-    } else {
-        Data::from_le_bytes(dtype, elements)
-    };
+    let mut elements = Cow::Borrowed(elements);
+    if fortran_order && shape.len() > 1 {
+        elements = Cow::Owned(last_dim_first(&elements, &shape, size));
+    }
+    if is_big_endian {
+        elements.to_mut().chunks_exact_mut(size).for_each(<[u8]>::reverse);
+    }
+    let data = Data::from_le_bytes(dtype, &elements);
     data.map(|data| Tensor::new(&shape, data)).map_err(|error| malformed(error.to_string()))
+}
+
+/// Elements of `size` bytes in the order of a [`Tensor`], whose last dim runs fastest, from Fortran's order, whose first dim does.
+fn last_dim_first(elements: &[u8], shape: &[usize], size: usize) -> Vec<u8> {
+    let mut strides = vec![size; shape.len()];
+    for dim in 1..shape.len() {
+        strides[dim] = strides[dim - 1] * shape[dim - 1];
+    }
+    let mut ordered = Vec::with_capacity(elements.len());
+    let mut place = vec![0; shape.len()];
+    let mut from = 0;
+    while ordered.len() < elements.len() {
+        ordered.extend_from_slice(&elements[from..from + size]);
+        for dim in (0..shape.len()).rev() {
+            place[dim] += 1;
+            from += strides[dim];
+            if place[dim] < shape[dim] {
+                break;
+            }
+            from -= shape[dim] * strides[dim];
+            place[dim] = 0;
+        }
+    }
+    ordered
 }
 
 /// Characters of an element type that an error repeats.
@@ -169,10 +193,6 @@ mod tests {
         assert!(
             error(&saved("<f8", "(4611686018427387904, 4611686018427387904, 0)", &[])).contains("more than memory")
         );
-        let mut fortran = saved("<f4", "(2, 2)", &[0; 16]);
-        let at = fortran.windows(5).position(|word| word == b"False").unwrap();
-        fortran[at..at + 5].copy_from_slice(b"True ");
-        assert!(error(&fortran).contains("save numpy.ascontiguousarray of it"), "{}", error(&fortran));
         assert!(error(&saved("|b1", "(1,)", &[7])).contains("x.npy: not a npy file"));
         let mut records = saved("X", "(1,)", &[0; 4]);
         let at = records.windows(3).position(|word| word == b"'X'").unwrap();
@@ -182,6 +202,25 @@ mod tests {
             assert!(error(&saved(descr, "(1,)", &[0; 4])).contains("which is not supported"), "{descr}");
         }
         assert!(error(&saved(&"f".repeat(9000), "()", &[])).len() < 200);
+    }
+
+    /// The arrays that `numpy.save` writes of a transposed one: 0 to 23 as 2 by 3 by 4, first dim fastest.
+    #[test]
+    fn fortran_order_is_read() {
+        let read = |descr: &str, shape: &str, bytes: &[u8]| {
+            let mut file = saved(descr, shape, bytes);
+            let at = file.windows(5).position(|word| word == b"False").unwrap();
+            file[at..at + 5].copy_from_slice(b"True ");
+            parse(Path::new("x.npy"), &file).unwrap()
+        };
+        let numbers: Vec<i64> = (0..24).map(|at| at / 12 + at / 4 % 3 * 2 + at % 4 * 6).collect();
+        let bytes: Vec<u8> = (0..24).collect();
+        let of_bytes = read("|u1", "(2, 3, 4)", &bytes);
+        assert_eq!((of_bytes.dims(), of_bytes.data().to_i64s()), (&[2, 3, 4][..], numbers.clone()));
+        let words: Vec<u8> = (0..24i32).flat_map(i32::to_be_bytes).collect();
+        assert_eq!(read(">i4", "(2, 3, 4)", &words).data().to_i64s(), numbers);
+        assert_eq!(read("<f4", "(3, 0)", &[]).dims(), [3, 0]);
+        assert_eq!(read("|u1", "(3,)", &[1, 2, 3]).data().to_i64s(), [1, 2, 3]);
     }
 
     /// Each type in either order of bytes; the numbers are NumPy's of 0x0102...

@@ -86,9 +86,6 @@ pub enum TensorFault {
         /// The dims that the header states.
         dims: Vec<usize>,
     },
-    /// The format has no name for the element type.
-    #[error("the format has no {0}: convert it to a wider type in the program")]
-    NoDtype(DType),
     /// Elements of four bits do not fill whole bytes.
     #[error("{0} elements of four bits do not fill whole bytes, as the format asks for")]
     HalfByte(usize),
@@ -106,15 +103,37 @@ const COMPLEX: usize = 8;
 /// The format's name in errors.
 const NAME: &str = "safetensors";
 
-/// The element type of safetensors; `None` if it has no such type. `F8_E4M3` is the variant without infinities, e4m3fn.
-fn format_name(dtype: DType) -> Option<Dtype> {
-    Some(match dtype {
+/// The element type in which a file has elements of a type: the type itself, and of one that the format has not the narrowest that
+/// has all its values.
+pub fn stored_as(dtype: DType) -> DType {
+    match dtype {
+        DType::S1 | DType::S2 | DType::S4 => DType::S8,
+        DType::U1 | DType::U2 | DType::U4 => DType::U8,
+        DType::F8E3M4 | DType::F8E4M3 | DType::F8E4M3B11FNUZ => DType::F16,
+        own => own,
+    }
+}
+
+/// Elements as they are stored: see [`stored_as`].
+fn widened(data: &Data) -> Cow<'_, Data> {
+    let numbers = 0..data.len();
+    match stored_as(data.dtype()) {
+        own if own == data.dtype() => Cow::Borrowed(data),
+        DType::S8 => Cow::Owned(Data::S8(numbers.map(|i| data.get_i64(i) as i8).collect())),
+        DType::U8 => Cow::Owned(Data::U8(numbers.map(|i| data.get_i64(i) as u8).collect())),
+        _ => Cow::Owned(Data::F16(numbers.map(|i| half::f16::from_f64(data.get_f64(i))).collect())),
+    }
+}
+
+/// The element type of safetensors. `F8_E4M3` is the variant without infinities, e4m3fn.
+fn format_name(dtype: DType) -> Dtype {
+    match dtype {
         DType::Pred => Dtype::BOOL,
-        DType::S8 => Dtype::I8,
+        DType::S8 | DType::S1 | DType::S2 | DType::S4 => Dtype::I8,
         DType::S16 => Dtype::I16,
         DType::S32 => Dtype::I32,
         DType::S64 => Dtype::I64,
-        DType::U8 => Dtype::U8,
+        DType::U8 | DType::U1 | DType::U2 | DType::U4 => Dtype::U8,
         DType::U16 => Dtype::U16,
         DType::U32 => Dtype::U32,
         DType::U64 => Dtype::U64,
@@ -124,13 +143,11 @@ fn format_name(dtype: DType) -> Option<Dtype> {
         DType::F8E4M3FNUZ => Dtype::F8_E4M3FNUZ,
         DType::F8E5M2FNUZ => Dtype::F8_E5M2FNUZ,
         DType::F8E8M0FNU => Dtype::F8_E8M0,
-        DType::F16 => Dtype::F16,
+        DType::F16 | DType::F8E3M4 | DType::F8E4M3 | DType::F8E4M3B11FNUZ => Dtype::F16,
         DType::BF16 => Dtype::BF16,
         DType::F32 => Dtype::F32,
         DType::F64 => Dtype::F64,
-        DType::S1 | DType::S2 | DType::S4 | DType::U1 | DType::U2 | DType::U4 => return None,
-        DType::F8E3M4 | DType::F8E4M3 | DType::F8E4M3B11FNUZ => return None,
-    })
+    }
 }
 
 /// All tensors of a file with their names, sorted by name, bit for bit. One of complex numbers, `C64`, is two of f32, its name
@@ -231,7 +248,8 @@ pub fn read_one(path: &Path, name: &str) -> Result<Tensor, FileError> {
 
 /// A tensor from the bytes of its elements.
 fn tensor_of(path: &Path, name: &str, dtype: Dtype, shape: &[usize], bytes: &[u8]) -> Result<Tensor, FileError> {
-    let Some(known) = DTYPES.into_iter().find(|known| format_name(*known) == Some(dtype)) else {
+    let Some(known) = DTYPES.into_iter().find(|known| stored_as(*known) == *known && format_name(*known) == dtype)
+    else {
         let (path, tensor, dtype) = (path.to_path_buf(), name.to_string(), dtype.to_string());
         return Err(FileError::UnsupportedDtype { path, tensor, dtype });
     };
@@ -244,11 +262,11 @@ fn tensor_of(path: &Path, name: &str, dtype: Dtype, shape: &[usize], bytes: &[u8
     Ok(Tensor::new(shape, data))
 }
 
-/// Writes `tensors` to `path`, whole or not at all. The bytes depend only on the names and tensors, not on their order:
+/// Writes `tensors` to `path`, whole or not at all, in the types that [`stored_as`] gives. The bytes depend only on the names and tensors, not on their order:
 /// the widest types come first, then names in order, as the crate sorts them for alignment.
 ///
 /// # Errors
-/// If the file cannot be written, two tensors have one name, a name is reserved, or the format has no such element type.
+/// If the file cannot be written, two tensors have one name, a name is reserved, or elements of four bits do not fill bytes.
 pub fn write(path: &Path, tensors: &[(String, Tensor)]) -> Result<(), FileError> {
     let bytes = to_bytes(path, tensors)?;
     write_whole(path, &bytes).map_err(|source| FileError::Unwritten { path: path.to_path_buf(), source })
@@ -347,8 +365,8 @@ struct Encoded<'a> {
 
 impl<'a> Encoded<'a> {
     fn new(tensor: &'a Tensor) -> Result<Encoded<'a>, TensorFault> {
-        let data = tensor.data();
-        let dtype = format_name(data.dtype()).ok_or(TensorFault::NoDtype(data.dtype()))?;
+        let data = &*widened(tensor.data());
+        let dtype = format_name(data.dtype());
         let size = data.dtype().bits() as usize / 8;
         let bytes = match size {
             0 if data.len() % 2 == 1 => return Err(TensorFault::HalfByte(data.len())),

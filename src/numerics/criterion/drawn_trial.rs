@@ -81,15 +81,25 @@ impl HonestProgram {
     /// # Errors
     /// If the program cannot be run, or its truth stays open.
     pub fn over_draws(&self, distribution: &InputSpec, n: usize, runs: u64) -> Result<Vec<ToleranceTrial>, TrialError> {
-        let taken = Argument::of_program(&self.program);
+        let first = [self.first_float()?];
         let of_seed = |seed: u64| {
-            let (suite, input) = ("tolerance".to_string(), distribution.to_string());
-            let key = InputKey { suite, input, n: n as u64, seed };
-            let rows = 0..taken.first().map_or(0, |argument| argument.rows() as u64);
-            let arguments = input::generate(distribution, &key, &taken, rows)?;
-            self.trial(&self.mode, &arguments, &self.expected(&arguments)?)
+            let arguments = self.draw_arguments(distribution, n, seed)?;
+            self.trials(&first, &self.mode, &arguments, &self.expected_values(&first, &arguments)?)
         };
-        (0..runs).map(of_seed).collect()
+        let runs: Vec<Vec<ToleranceTrial>> = (0..runs).map(of_seed).collect::<Result<_, _>>()?;
+        Ok(runs.into_iter().flatten().collect())
+    }
+
+    /// Arguments of a distribution. `n` is the size that they are drawn for.
+    ///
+    /// # Errors
+    /// If the distribution cannot fill them.
+    pub fn draw_arguments(&self, distribution: &InputSpec, n: usize, seed: u64) -> Result<Vec<Tensor>, TrialError> {
+        let taken = Argument::of_program(&self.program);
+        let (suite, input) = ("tolerance".to_string(), distribution.to_string());
+        let key = InputKey { suite, input, n: n as u64, seed };
+        let rows = 0..taken.first().map_or(0, |argument| argument.rows() as u64);
+        Ok(input::generate(distribution, &key, &taken, rows)?)
     }
 
     /// A run on these arguments in the mode, and one in each other order of sums: all are honest.
@@ -97,7 +107,15 @@ impl HonestProgram {
     /// # Errors
     /// As [`HonestProgram::over_draws`].
     pub fn on(&self, arguments: &[Tensor]) -> Result<Vec<ToleranceTrial>, TrialError> {
-        let expected = self.expected(arguments)?;
+        let first = [self.first_float()?];
+        let expected = self.expected_values(&first, arguments)?;
+        let of_mode = |mode: &Mode| self.trials(&first, mode, arguments, &expected);
+        let runs: Vec<Vec<ToleranceTrial>> = self.orders().iter().map(of_mode).collect::<Result<_, _>>()?;
+        Ok(runs.into_iter().flatten().collect())
+    }
+
+    /// The mode, and the same mode in each other order of sums.
+    pub fn orders(&self) -> Vec<Mode> {
         let mut modes = vec![self.mode.clone()];
         let accumulations = Accumulation::ALL.iter().filter(|order| **order != Accumulation::Trunc);
         for (at, accumulation) in accumulations.enumerate() {
@@ -109,15 +127,18 @@ impl HonestProgram {
                 modes.push(mode);
             }
         }
-        modes.iter().map(|mode| self.trial(mode, arguments, &expected)).collect()
+        modes
     }
 
-    /// The position of the first float result, and its format.
-    fn float_result(&self) -> Result<(usize, &'static Format), TrialError> {
+    /// The float results: the position of each, and its format.
+    pub fn floats(&self) -> Vec<(usize, &'static Format)> {
         let entry = self.program.entry();
         let format = |id: &ValueId| entry.instructions[*id].shape.dtype().filter(|dtype| dtype.is_float())?.format();
-        let found = self.program.outputs().iter().enumerate().find_map(|(at, id)| Some((at, format(id)?)));
-        found.ok_or_else(|| TrialError::NoFloat(self.name.clone()))
+        self.program.outputs().iter().enumerate().filter_map(|(at, id)| Some((at, format(id)?))).collect()
+    }
+
+    fn first_float(&self) -> Result<(usize, &'static Format), TrialError> {
+        self.floats().first().copied().ok_or_else(|| TrialError::NoFloat(self.name.clone()))
     }
 
     /// The format of its first float result.
@@ -125,52 +146,76 @@ impl HonestProgram {
     /// # Errors
     /// If there is no float result.
     pub fn format(&self) -> Result<&'static Format, TrialError> {
-        Ok(self.float_result()?.1)
+        Ok(self.first_float()?.1)
     }
 
-    /// The values that the test expects for these arguments.
-    fn expected(&self, arguments: &[Tensor]) -> Result<Vec<f64>, TrialError> {
-        let (program, (at, format)) = (&self.program, self.float_result()?);
-        let no_float = || TrialError::NoFloat(self.name.clone());
-        Ok(match &self.reference {
-            Reference::Mode(mode) => values(&subject::evaluate(program, mode, arguments)?, at),
-            Reference::Truth | Reference::Rounded => {
-                let mut demands = vec![Demand::None; program.outputs().len()];
-                demands[at] = Demand::Rounded;
-                let truth = Oracle::default().evaluate(program, arguments, &demands)?;
-                let Some(TruthTensor::Float(truth)) = truth.outputs.get(at) else { return Err(no_float()) };
-                if !truth.open.is_empty() {
-                    return Err(TrialError::Open(truth.open.len()));
-                }
-                let round = |t: &f64| match self.reference {
-                    Reference::Rounded => round_f64(format, *t, Direction::NearestEven),
-                    _ => *t,
-                };
-                truth.rounded.iter().map(round).collect()
+    /// The values that the test expects of these float results for these arguments.
+    ///
+    /// # Errors
+    /// If the program cannot be run, or the truth of an element stays open.
+    pub fn expected_values(
+        &self,
+        results: &[(usize, &'static Format)],
+        arguments: &[Tensor],
+    ) -> Result<Vec<Vec<f64>>, TrialError> {
+        let program = &self.program;
+        let is_rounded = match &self.reference {
+            Reference::Mode(mode) => {
+                let given = subject::evaluate(program, mode, arguments)?;
+                return Ok(results.iter().map(|(at, _)| values(&given, *at)).collect());
             }
-        })
+            Reference::Truth => false,
+            Reference::Rounded => true,
+        };
+        let mut demands = vec![Demand::None; program.outputs().len()];
+        results.iter().for_each(|(at, _)| demands[*at] = Demand::Rounded);
+        let truth = Oracle::default().evaluate(program, arguments, &demands)?;
+        let expected = results.iter().map(|(at, format)| {
+            let no_float = || TrialError::NoFloat(self.name.clone());
+            let Some(TruthTensor::Float(truth)) = truth.outputs.get(*at) else { return Err(no_float()) };
+            if !truth.open.is_empty() {
+                return Err(TrialError::Open(truth.open.len()));
+            }
+            let round = |t: &f64| if is_rounded { round_f64(format, *t, Direction::NearestEven) } else { *t };
+            Ok(truth.rounded.iter().map(round).collect())
+        });
+        expected.collect()
     }
 
-    /// One honest run on these arguments.
-    fn trial(&self, mode: &Mode, arguments: &[Tensor], expected: &[f64]) -> Result<ToleranceTrial, TrialError> {
-        let (program, (at, format)) = (&self.program, self.float_result()?);
+    /// One honest run on these arguments: a trial for each of these float results, with the values that are expected of it.
+    ///
+    /// # Errors
+    /// If the program cannot be run.
+    pub fn trials(
+        &self,
+        results: &[(usize, &'static Format)],
+        mode: &Mode,
+        arguments: &[Tensor],
+        expected: &[Vec<f64>],
+    ) -> Result<Vec<ToleranceTrial>, TrialError> {
+        let program = &self.program;
         let run = |mode: &Mode| subject::evaluate(program, mode, arguments);
-        let results = run(mode)?;
-        let computed = values(&results, at);
-        let width = results[at].dims().last().copied().unwrap_or(1).max(1);
-        let mut faulty = faults(&computed, width);
-        faulty.extend(missing_products(program, at, arguments, &computed));
-        let passes = mode.precision.passes;
-        for precision in PRECISIONS.iter().take_while(|row| row.passes != passes) {
-            let lower = mode.clone().with_precision(precision);
-            let other = values(&run(&lower)?, at);
+        let given = run(mode)?;
+        let lower: Vec<(&str, Vec<Tensor>)> = PRECISIONS
+            .iter()
+            .take_while(|row| row.passes != mode.precision.passes)
+            .map(|row| Ok((row.name, run(&mode.clone().with_precision(row))?)))
+            .collect::<Result<_, TrialError>>()?;
+        let trial = |(&(at, format), expected): (&(usize, &'static Format), &Vec<f64>)| {
+            let computed = values(&given, at);
+            let width = given[at].dims().last().copied().unwrap_or(1).max(1);
+            let mut faulty = faults(&computed, width);
+            faulty.extend(missing_products(program, at, arguments, &computed));
             // Of some operands no precision makes another result.
-            if other != computed {
-                let name = format!("precision {}", precision.name);
-                faulty.push(FaultyRun { name, is_gross: true, computed: other });
-            }
-        }
-        Ok(ToleranceTrial { computed, expected: expected.to_vec(), format, faulty })
+            let others = lower.iter().map(|(name, results)| (name, values(results, at)));
+            faulty.extend(others.filter(|(_, other)| *other != computed).map(|(name, computed)| FaultyRun {
+                name: format!("precision {name}"),
+                is_gross: true,
+                computed,
+            }));
+            ToleranceTrial { computed, expected: expected.clone(), format, faulty }
+        };
+        Ok(results.iter().zip(expected).map(trial).collect())
     }
 }
 

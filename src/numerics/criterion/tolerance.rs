@@ -56,6 +56,31 @@ impl Tolerance {
         }
     }
 
+    /// Its parts: the absolute and the relative one, or the one number.
+    pub fn parts(&self) -> Vec<f64> {
+        match self {
+            Tolerance::Close { atol, rtol } => vec![*atol, *rtol],
+            Tolerance::Ulp(value) | Tolerance::Nmse(value) => vec![*value],
+        }
+    }
+
+    /// The part that is no finite number from 0 on; `None` where all are.
+    pub fn unfit_part(&self) -> Option<f64> {
+        self.parts().into_iter().find(|value| !(value.is_finite() && *value >= 0.0))
+    }
+
+    /// The looser one of two tolerances of one kind, part by part; of two kinds this one.
+    pub fn looser(self, other: Tolerance) -> Tolerance {
+        match (self, other) {
+            (Tolerance::Close { atol, rtol }, Tolerance::Close { atol: a, rtol: r }) => {
+                Tolerance::Close { atol: atol.max(a), rtol: rtol.max(r) }
+            }
+            (Tolerance::Ulp(one), Tolerance::Ulp(other)) => Tolerance::Ulp(one.max(other)),
+            (Tolerance::Nmse(one), Tolerance::Nmse(other)) => Tolerance::Nmse(one.max(other)),
+            (one, _) => one,
+        }
+    }
+
     /// Whether the computed values keep to it.
     pub fn accepts(&self, computed: &[f64], expected: &[f64], format: &Format) -> bool {
         self.ratios(computed, expected, format).iter().all(|ratio| *ratio <= 1.0)

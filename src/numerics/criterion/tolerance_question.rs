@@ -113,12 +113,8 @@ impl ToleranceQuestion {
     /// If a number is none that a tolerance, a magnitude or a count can be, if there is nothing to judge by, or the program cannot be
     /// run.
     pub fn answer(&self) -> Result<ToleranceAnswer, QuestionError> {
-        let parts: &[f64] = match &self.tolerance {
-            Tolerance::Close { atol, rtol } => &[*atol, *rtol],
-            Tolerance::Ulp(value) | Tolerance::Nmse(value) => &[*value],
-        };
-        if let Some(value) = parts.iter().find(|value| !(value.is_finite() && **value >= 0.0)) {
-            return Err(QuestionError::Tolerance(*value));
+        if let Some(value) = self.tolerance.unfit_part() {
+            return Err(QuestionError::Tolerance(value));
         }
         let (verdict, report) = self.judge()?;
         let drawn = report.map(|report| AnswerOfRuns {

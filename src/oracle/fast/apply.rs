@@ -29,6 +29,74 @@ pub(in super::super) fn apply<K: Kernel>(
     Intervals { lo: lo.in_runs(run), hi: hi.in_runs(run) }
 }
 
+/// An operation on the same element of several arrays with several results; the ends of the first result are the wrong way round
+/// where the kernel leaves an element out.
+pub(in super::super) trait ManyKernel<const IN: usize, const OUT: usize> {
+    fn apply(&self, operands: [Interval; IN]) -> [Interval; OUT];
+}
+
+/// [`apply`] of a kernel with several operands and results.
+pub(in super::super) fn apply_many<const IN: usize, const OUT: usize, K: ManyKernel<IN, OUT>>(
+    kernel: K,
+    whole: impl Fn([Interval; IN]) -> [Interval; OUT],
+    operands: [&Intervals; IN],
+) -> [Intervals; OUT] {
+    widest(ApplyMany { operands, kernel, whole })
+}
+
+struct ApplyMany<'a, K, W, const IN: usize, const OUT: usize> {
+    operands: [&'a Intervals; IN],
+    kernel: K,
+    whole: W,
+}
+
+impl<const IN: usize, const OUT: usize, K, W> Loop for ApplyMany<'_, K, W, IN, OUT>
+where
+    K: ManyKernel<IN, OUT>,
+    W: Fn([Interval; IN]) -> [Interval; OUT],
+{
+    type Output = [Intervals; OUT];
+
+    #[inline(always)]
+    fn run(self) -> [Intervals; OUT] {
+        let len = self.operands.first().map_or(0, |first| first.lo.len());
+        let mut found = [(); OUT].map(|()| [store::vector(len), store::vector(len)]);
+        let mut given = [[[1.0; CHUNK]; 2]; IN];
+        let mut out = [[[1.0; CHUNK]; 2]; OUT];
+        let mut pace = Pace::default();
+        for start in (0..len).step_by(CHUNK) {
+            pace.spend(CHUNK);
+            for (operand, [lo, hi]) in self.operands.iter().zip(&mut given) {
+                operand.lo.load(start, lo);
+                operand.hi.load(start, hi);
+            }
+            for i in 0..CHUNK {
+                let operand = |at: usize| Interval { lo: given[at][0][i], hi: given[at][1][i] };
+                let results = self.kernel.apply(std::array::from_fn(operand));
+                for (out, result) in out.iter_mut().zip(results) {
+                    (out[0][i], out[1][i]) = (result.lo, result.hi);
+                }
+            }
+            let count = CHUNK.min(len - start);
+            let is_left_out = |out: &[[f64; CHUNK]; 2], i: usize| out[0][i] > out[1][i];
+            if out.first().is_some_and(|first| (0..CHUNK).fold(false, |any, i| any | is_left_out(first, i))) {
+                for i in 0..count {
+                    if out.first().is_some_and(|first| is_left_out(first, i)) {
+                        let results = (self.whole)(self.operands.map(|operand| operand.at(start + i)));
+                        for (out, result) in out.iter_mut().zip(results) {
+                            (out[0][i], out[1][i]) = (result.lo, result.hi);
+                        }
+                    }
+                }
+            }
+            for (found, out) in found.iter_mut().zip(&out) {
+                found.iter_mut().zip(out).for_each(|(found, out)| found.extend_from_slice(&out[..count]));
+            }
+        }
+        found.map(|[lo, hi]| Intervals { lo: Column::new(lo), hi: Column::new(hi) })
+    }
+}
+
 /// Applies a kernel to all elements, and the whole operation to those that the kernel leaves out.
 struct Apply<'a, K, W> {
     operands: [&'a Intervals; 2],

@@ -8,15 +8,17 @@
 
 use crate::ir::{Binary, ComputationId, Instruction, Op, Shape, Unary, ValueId};
 
-use super::super::elements::Value;
+use super::super::column::Column;
+use super::super::elements::{FloatArray, Identities, Value};
 use super::super::evaluate::Pass;
-use super::super::fast::Fast;
+use super::super::fast::{Fast, Intervals};
 use super::super::interval::Interval;
 use super::super::oracle_error::OracleError;
 use super::super::order::Step;
+use super::form_loop::FormLoop;
 
 /// Binary exponents up to which products and quotients are normal numbers of f32, with some room.
-const NORMAL: f64 = 120.0;
+pub(super) const NORMAL: f64 = 120.0;
 
 /// The latitude of all forms of an expression.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,7 +59,7 @@ impl Spans {
 }
 
 /// The span of a number that is no expression itself.
-fn span(x: Interval) -> Interval {
+pub(super) fn span(x: Interval) -> Interval {
     // Above the binary logarithm by one at most.
     let exponent = |x: f64| if x == 0.0 { 0.0 } else { ((x.to_bits() >> 52 & 0x7ff) as f64) - 1022.0 };
     let (least, largest) = if x.lo > 0.0 || x.hi < 0.0 {
@@ -73,7 +75,7 @@ fn span(x: Interval) -> Interval {
 }
 
 /// The span of a result from those of its operands.
-fn combined(op: &Op, spans: &[Interval], operands: &[Interval], result: Interval) -> Interval {
+pub(super) fn combined(op: &Op, spans: &[Interval], operands: &[Interval], result: Interval) -> Interval {
     let own = span(result);
     match (op, spans) {
         (Op::Binary(Binary::Multiply), [a, b]) => Interval { lo: a.lo + b.lo, hi: a.hi + b.hi },
@@ -100,14 +102,6 @@ fn combined(op: &Op, spans: &[Interval], operands: &[Interval], result: Interval
 }
 
 impl Pass<'_, Fast> {
-    /// The spans of a value's elements: the `known` ones, or else those of the elements alone.
-    fn spans(&self, value: &Value<Fast>, known: Option<&Value<Fast>>) -> Vec<Interval> {
-        let array = known.unwrap_or(value).floats();
-        let number = |at| self.world.number(array, at);
-        let own = |at| if known.is_some() { number(at) } else { span(number(at)) };
-        (0..array.len).map(own).collect()
-    }
-
     /// The enclosure of an operation in every form, in each of the ways in which it may be computed itself, before it is rounded.
     pub(super) fn in_every_form(
         &mut self,
@@ -117,34 +111,35 @@ impl Pass<'_, Fast> {
         ways: Vec<Value<Fast>>,
         forms: &Forms,
     ) -> Vec<Value<Fast>> {
-        if operands.iter().chain(&ways).any(|value| !matches!(value, Value::Float(_))) {
-            return ways;
-        }
-        let of = |(value, id): (&Value<Fast>, &ValueId)| self.spans(value, spans.known[*id].as_ref());
-        let reach: Vec<Vec<Interval>> = operands.iter().zip(&instruction.operands).map(of).collect();
-        let adds = matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract));
-        let mut own = Vec::new();
+        let are_floats = operands.iter().chain(&ways).all(|value| matches!(value, Value::Float(_)));
+        let (true, Some(first), Some(last)) = (are_floats, operands.first(), operands.last()) else { return ways };
+        let known = |at: usize| instruction.operands.get(at).and_then(|operand| spans.known[*operand].clone());
+        let known = [known(0), known(operands.len() - 1)];
+        let given = [first, last].map(|operand| &operand.floats().numbers);
+        let loops = FormLoop {
+            op: &instruction.op,
+            operands: operands.len(),
+            given,
+            known: [0, 1].map(|at| known[at].as_ref().map(|known| &known.floats().numbers)),
+            forms,
+        };
+        let found: Vec<[Intervals; 2]> = ways.iter().map(|way| loops.enclose(&way.floats().numbers)).collect();
         let mut wider = Vec::new();
-        for way in &ways {
+        for (way, [numbers, own]) in ways.iter().zip(found) {
             let array = way.floats();
-            own.clear();
-            let mut numbers = Vec::with_capacity(array.len);
-            for at in 0..array.len {
-                let x = self.world.number(array, at);
-                let given: Vec<Interval> = operands.iter().map(|o| self.world.number(o.floats(), at)).collect();
-                let spans: Vec<Interval> = reach.iter().map(|spans| spans[at]).collect();
-                let span = combined(&instruction.op, &spans, &given, x);
-                own.push(span);
-                let magnitudes = given.iter().map(|x| x.abs().hi).sum::<f64>().next_up();
-                numbers.push(widened(x, span.lo, forms, adds.then_some(magnitudes)));
+            if forms.share > 0.0 {
+                spans.known[id] = Some(Value::Float(self.as_spans(own, array.len)));
             }
-            let numbers = self.world.fresh_all(numbers).numbers;
             wider.push(Value::Float(self.after_step(array.clone(), numbers, Step::Erring(id))));
         }
-        if forms.share > 0.0 {
-            spans.known[id] = Some(Value::Float(self.world.fresh_all(own)));
-        }
         wider
+    }
+
+    /// An array of spans, which are moved and never compared: they share an identity.
+    fn as_spans(&mut self, numbers: Intervals, len: usize) -> FloatArray<Fast> {
+        let classes = Column::same(self.world.classes.fresh(1), len);
+        let identities = Identities::Known { classes, keys: Column::same(0.0, len) };
+        FloatArray { len, numbers, identities, rounded: None }
     }
 
     /// Spans go where their elements go.
@@ -173,7 +168,7 @@ impl Pass<'_, Fast> {
 
 /// A real number, widened by the error of every form. `magnitudes` is the sum of magnitudes that a sum adds up; `reach`
 /// bounds the binary exponents on the way.
-fn widened(x: Interval, reach: f64, forms: &Forms, magnitudes: Option<f64>) -> Interval {
+pub(super) fn widened(x: Interval, reach: f64, forms: &Forms, magnitudes: Option<f64>) -> Interval {
     if x.is_nan() {
         return if forms.forgets_signs { Interval::UNKNOWN } else { x };
     }

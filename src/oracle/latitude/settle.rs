@@ -11,12 +11,9 @@ use super::super::elements::{FloatArray, Identities, Value};
 use super::super::evaluate::Pass;
 use super::super::fast::{Fast, Intervals, apply, map};
 use super::super::interval::Interval;
-use super::super::order::Step;
+use super::super::order::{FEW, Step};
 use super::Rounding;
 use super::kernels::{Hull, Nearest};
-
-/// Elements up to which deferred identities are worked out.
-const FEW: usize = 1 << 14;
 
 /// An upper bound of a number that was rounded to nearest.
 pub(super) fn up(x: f64) -> f64 {
@@ -162,7 +159,7 @@ impl Pass<'_, Fast> {
         };
         match array.identities {
             Identities::Known { classes, keys } => {
-                let classes = classes.map(|class| self.world.classes.after(step, *class));
+                let classes = self.world.classes.after_all(step, &classes);
                 FloatArray { len, numbers, identities: Identities::Known { classes, keys }, rounded: None }
             }
             Identities::Deferred(_) => self.world.fresh_numbers(numbers, len),

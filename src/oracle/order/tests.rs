@@ -2,7 +2,7 @@ use std::cmp::Ordering;
 
 use crate::ir::Unary;
 
-use super::{Classes, Going, Identity, Step};
+use super::{Classes, Column, Going, Identity, Step};
 
 #[test]
 fn identities_are_classes_with_keys() {
@@ -68,4 +68,56 @@ fn what_is_rounded_may_be_equal_for_two_keys() {
             && classes.is_not_below(&of(erring, 1.0), &of(erring, 1.0))
     );
     assert!(!classes.is_not_below(&of(after, 2.0), &of(rounded, 1.0)));
+}
+
+/// Classes of two arrays in one column, and of one of them.
+fn columns(classes: &mut Classes) -> [Column<u64>; 2] {
+    let (first, second) = (classes.fresh(100), classes.fresh(70));
+    let mixed = (0..150u64).map(|at| if at % 3 == 0 { second + at % 70 } else { first + at % 100 });
+    let one = (first..first + 100).collect::<Vec<u64>>();
+    [Column::runs(one.iter().copied().chain(mixed).collect(), 2), Column::runs(one, 2)]
+}
+
+#[test]
+fn each_value_of_a_column_takes_a_step_as_it_does_alone() {
+    let mut classes = Classes::default();
+    let step = Step::Rounded(7);
+    for column in columns(&mut classes) {
+        let all = classes.after_each(step, &column);
+        let each: Vec<u64> = column.values().iter().map(|class| classes.after(step, *class)).collect();
+        assert_eq!((all.values(), all.run()), (&each[..], 2));
+    }
+}
+
+/// Values of several blocks are equal after a rounding where they were equal before, and nowhere else; the next step finds one block.
+/// A step that several columns may take is the same for all.
+#[test]
+fn a_column_of_several_blocks_is_rounded_as_one() {
+    let mut classes = Classes::default();
+    let [mixed, _] = columns(&mut classes);
+    let after = classes.after_all(Step::Rounded(1), &mixed);
+    for (one, new) in mixed.values().iter().zip(after.values()) {
+        for (other, next) in mixed.values().iter().zip(after.values()) {
+            assert_eq!(one == other, new == next);
+        }
+        assert_eq!(classes.direction(*new), Going::NeverFalling);
+        assert!(!mixed.values().contains(new));
+    }
+    let blocks = classes.blocks.len();
+    classes.after_all(Step::Erring(2), &after);
+    assert_eq!(classes.blocks.len(), blocks + 1);
+    let flushed = classes.after_all(Step::Flushed, &mixed);
+    assert_eq!(flushed.values(), classes.after_all(Step::Flushed, &mixed.clone()).values());
+}
+
+/// Values that rise with their keys keep that beside values that do not.
+#[test]
+fn values_of_two_directions_keep_their_own() {
+    let mut classes = Classes::default();
+    let rising = classes.fresh(3);
+    let erring = classes.after(Step::Erring(1), rising);
+    let column = Column::new(vec![rising, erring, rising + 1]);
+    let after = classes.after_all(Step::Rounded(2), &column);
+    let goings: Vec<Going> = after.values().iter().map(|class| classes.direction(*class)).collect();
+    assert_eq!(goings, [Going::NeverFalling, Going::Anyhow, Going::NeverFalling]);
 }

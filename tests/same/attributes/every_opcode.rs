@@ -185,7 +185,18 @@ const PROGRAMS: &[(&str, &str)] = &[
     ),
     ("rng", "ROOT r = f32[4] rng(z, z), distribution=rng_uniform~"),
     ("rng-get-and-update-state", "ROOT r = u64[1] rng-get-and-update-state(), delta=1~"),
-    ("batch-norm-training", "ROOT r = f32[4] batch-norm-training(x, y), feature_index=0~"),
+    (
+        "batch-norm-grad",
+        "n = (f32[4], f32[4], f32[4]) batch-norm-grad(x, y, y, y, x), epsilon=0.5, feature_index=0~\n \
+         ROOT r = f32[4] get-tuple-element(n), index=0",
+    ),
+    ("batch-norm-inference", "ROOT r = f32[4] batch-norm-inference(x, y, y, y, y), epsilon=0.5, feature_index=0~"),
+    (
+        "batch-norm-training",
+        "n = (f32[4], f32[4], f32[4]) batch-norm-training(x, y, y), epsilon=0.5, feature_index=0~\n \
+         ROOT r = f32[4] get-tuple-element(n), index=0",
+    ),
+    ("shuffle", "ROOT r = f32[4] shuffle(x, y), feature_index=0~"),
 ];
 
 /// Regions that the programs call beside those of the rows.
@@ -238,7 +249,7 @@ fn is_proven(one: &Import, other: &Import) -> bool {
 /// An attribute of no known name is part of each proof and a line of `hlo diff`, whatever its opcode.
 #[test]
 fn an_unknown_attribute_of_any_opcode_is_compared_and_told() {
-    let unknown = Opcode::from("batch-norm-training");
+    let unknown = Opcode::from("shuffle");
     for opcode in Opcode::all().chain([unknown]) {
         let read = |text: &String| import(&text.replace('~', "")).map(|plain| (text.clone(), plain));
         let first = programs(&opcode).iter().find_map(read);

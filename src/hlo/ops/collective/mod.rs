@@ -9,9 +9,10 @@ mod ragged_exchange;
 mod replica_groups;
 
 use crate::builder::{Emitter, Value};
+use crate::device_exchange;
 use crate::error::LowerError;
 use crate::ir::Fusion;
-use crate::opcode::{Collective, CollectiveDone};
+use crate::opcode::{Collective, CollectiveDone, Opcode, Outside};
 
 use per_member::{arrays, beside, in_groups, join, nothing_taken, slice};
 use replica_groups::pairs;
@@ -49,6 +50,24 @@ pub fn done(e: &Emitter, end: CollectiveDone, operands: &[Value]) -> Result<Valu
             _ => Err(e.fail("the operand is no beginning of a collective")),
         },
     }
+}
+
+/// The parts of an exchange between two devices: what is sent, and what is received, each in a tuple with its context and a token,
+/// and the ends of both; `None` of one with a host.
+pub fn in_two_parts(e: &mut Emitter, part: Outside, operands: &[Value]) -> Result<Option<Value>> {
+    let begun = |value: Value| Value::Tuple(vec![value, Value::Nothing, Value::Nothing]);
+    let source = e.sources.first().copied().filter(|source| device_exchange::pairs(source).is_some());
+    let source = source.map(|source| &source.opcode);
+    let is_between_devices = device_exchange::pairs(e.instruction).is_some();
+    Ok(match (part, operands) {
+        (Outside::Send, [data, ..]) if is_between_devices => Some(begun(data.clone())),
+        (Outside::Recv, [_, data]) if is_between_devices => Some(begun(permute(e, std::slice::from_ref(data))?)),
+        (Outside::SendDone, _) if source == Some(&Opcode::Outside(Outside::Send)) => Some(Value::Nothing),
+        (Outside::RecvDone, [Value::Tuple(parts)]) if source == Some(&Opcode::Outside(Outside::Recv)) => {
+            parts.first().map(|data| Value::Tuple(vec![data.clone(), Value::Nothing]))
+        }
+        _ => None,
+    })
 }
 
 /// The tuple of operands, results and contexts that a collective begins with.

@@ -3,6 +3,7 @@
 
 use crate::builder::Emitter;
 use crate::device::Mode;
+use crate::device_exchange;
 use crate::error::LowerError;
 use crate::group_list::read;
 
@@ -39,16 +40,17 @@ pub fn groups(e: &Emitter) -> Result<Vec<Vec<usize>>> {
     Ok(numbers.iter().flat_map(|group| mode.spread(group, devices)).collect())
 }
 
-/// The pairs of a `collective-permute`, as devices: who gives, and who takes.
+/// The pairs of a `collective-permute` or a `recv`, as devices: who gives, and who takes.
 ///
 /// # Errors
 /// As [`groups`].
 pub fn pairs(e: &Emitter) -> Result<Vec<[usize; 2]>> {
     let (mode, devices) = (Mode::of(e.instruction)?, e.lowering.devices);
     let wrong = |why: &str| e.refuse("source_target_pairs", why);
-    let attribute =
-        e.attributes().find("source_target_pairs").ok_or_else(|| wrong("source_target_pairs is missing"))?;
-    let pairs = read(&attribute.value).ok_or_else(|| wrong("source_target_pairs is {{0,1},{1,0}}"))?;
+    let written = e.attributes().find("source_target_pairs").map(|attribute| attribute.value.clone());
+    let written = written.or_else(|| device_exchange::pairs(e.instruction));
+    let written = written.ok_or_else(|| wrong("source_target_pairs is missing"))?;
+    let pairs = read(&written).ok_or_else(|| wrong("source_target_pairs is {{0,1},{1,0}}"))?;
     let mut found: Vec<[usize; 2]> = Vec::new();
     for pair in &pairs {
         let known = pair.iter().all(|number| *number < mode.count(devices));

@@ -4,9 +4,11 @@
 //! compiler's differ in last bits, and more where theirs lose a small part. Infinities, NaN and zeros go as C17 annex G says.
 
 mod complex_function;
+mod complex_region;
 mod complex_row;
 mod exponential;
 mod parts;
+mod reinterpretation;
 mod root;
 mod special;
 mod trigonometric;
@@ -19,7 +21,9 @@ use crate::builder::fill::number;
 use crate::builder::{Emitter, Value};
 use crate::error::LowerError;
 use crate::ir::{Binary, Compare, CompareOrder, Instruction, LibraryFunction, Op, Shape, Unary, ValueId};
-use crate::opcode::{ComplexPart, Elementwise, Indexed, Movement, Opcode, Product, Reduction, Reinterpretation};
+use crate::opcode::{
+    ComplexPart, Elementwise, Indexed, Movement, Opcode, Product, Ranking, Reduction, Reinterpretation,
+};
 use crate::tensor::DType;
 
 use super::constant;
@@ -46,9 +50,9 @@ const KNOWN: [Unary; 10] = [
 pub fn takes(e: &Emitter, operands: &[Value]) -> bool {
     let makes = match &e.instruction.opcode {
         Opcode::ComplexPart(_) => true,
-        Opcode::Elementwise(Elementwise::Convert) | Opcode::Movement(Movement::Iota) => {
-            e.instruction.shape.is_complex()
-        }
+        Opcode::Elementwise(Elementwise::Convert)
+        | Opcode::Movement(Movement::Iota)
+        | Opcode::Reinterpretation(Reinterpretation::BitcastConvert) => e.instruction.shape.is_complex(),
         _ => false,
     };
     makes || operands.iter().any(|operand| matches!(operand, Value::Complex(_)))
@@ -97,6 +101,15 @@ pub fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
             [Value::Complex(x), Value::Complex(y)] => dot(e, x, y),
             _ => Err(unsupported(e)),
         },
+        Opcode::Product(Product::Convolution) => match operands[..] {
+            [Value::Complex(x), Value::Complex(y)] => products_of_parts(e, x, y),
+            _ => Err(unsupported(e)),
+        },
+        Opcode::Ranking(Ranking::Sort) => complex_region::sort(e, operands),
+        Opcode::Reduction(Reduction::Reduce) if !e.is_sum("to_apply")? || operands.len() > 2 => {
+            complex_region::reduce(e, operands)
+        }
+        Opcode::Reinterpretation(Reinterpretation::BitcastConvert) => reinterpretation::convert(e, operands),
         Opcode::Unary(unary) => of_one(e, *unary, operands),
         Opcode::Movement(Movement::Iota) => counts(e),
         // What moves elements, and what is linear in each part.
@@ -114,6 +127,7 @@ pub fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         | Opcode::Reduction(Reduction::Reduce | Reduction::ReduceWindow)
         | Opcode::Reinterpretation(Reinterpretation::Bitcast) => by_parts(e, operands),
         Opcode::Asynchronous(_)
+        | Opcode::BatchNorm(_)
         | Opcode::Collective(_)
         | Opcode::CollectiveDone(_)
         | Opcode::Control(_)
@@ -125,10 +139,9 @@ pub fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         | Opcode::Movement(Movement::GetDimensionSize | Movement::SetDimensionSize)
         | Opcode::Other(_)
         | Opcode::Outside(_)
-        | Opcode::Product(Product::Convolution | Product::RaggedDot | Product::ScaledDot)
-        | Opcode::Ranking(_)
+        | Opcode::Product(Product::RaggedDot | Product::ScaledDot)
+        | Opcode::Ranking(Ranking::TopK)
         | Opcode::Reduction(Reduction::SelectAndScatter)
-        | Opcode::Reinterpretation(Reinterpretation::BitcastConvert)
         | Opcode::Single(_)
         | Opcode::Token(_)
         | Opcode::Tuples(_) => Err(unsupported(e)),
@@ -285,6 +298,11 @@ fn dot(e: &mut Emitter, x: Parts, y: Parts) -> Result<Value> {
     if let Some(parts) = complex_row::product(e, x, y)? {
         return Ok(Value::Complex(parts));
     }
+    products_of_parts(e, x, y)
+}
+
+/// A dot or convolution as four of parts.
+fn products_of_parts(e: &mut Emitter, x: Parts, y: Parts) -> Result<Value> {
     let mut product = |x: ValueId, y: ValueId| match e.of_one_part().over_arrays(&[Value::Array(x), Value::Array(y)])? {
         Value::Array(id) => {
             if let Instruction { op: Op::Dot { .. }, library, .. } = &mut e.body.instructions[id] {
@@ -292,7 +310,7 @@ fn dot(e: &mut Emitter, x: Parts, y: Parts) -> Result<Value> {
             }
             Ok(id)
         }
-        _ => Err(e.fail("a dot gives one array")),
+        _ => Err(e.fail("a product gives one array")),
     };
     let [ac, bd] = [product(x[0], y[0])?, product(x[1], y[1])?];
     let [ad, bc] = [product(x[0], y[1])?, product(x[1], y[0])?];

@@ -2,6 +2,7 @@
 
 mod convolution;
 pub mod scaled;
+pub mod sparse;
 
 use std::sync::Arc;
 
@@ -76,7 +77,8 @@ fn dot(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Result<ValueI
 /// A dot of two operands, rounded to bf16 first where the algorithm says so. Compiled programs mix float types, mask with
 /// predicates and multiply by quantised integers: the operands are widened to one float type, exactly. Those of a dot of
 /// integers, and the predicates that mask them, are widened to the result's type, which it accumulates in; if that is a float,
-/// integers of 8 bits and fewer accumulate in s32, as a matrix unit does, and the sum is rounded.
+/// integers of 8 bits and fewer accumulate in s32, as a matrix unit does, and the sum is rounded. A dot that gives predicates says
+/// whether any two of them meet: their number in s32 is not 0 (FACTS 7.6).
 fn product(
     e: &mut Emitter,
     dims: DotDims,
@@ -96,7 +98,7 @@ fn product(
     let is_short = |dtype: Option<DType>| dtype.is_some_and(|dtype| dtype == DType::Pred || dtype.bits() <= 8);
     let gives_float = given.is_some_and(DType::is_float);
     if dtypes.into_iter().all(is_whole) && (!gives_float || dtypes.into_iter().all(is_short)) {
-        let sum = given.filter(|_| !gives_float).unwrap_or(DType::S32);
+        let sum = given.filter(|dtype| dtype.is_integer()).unwrap_or(DType::S32);
         for operand in &mut operands {
             *operand = e.convert(*operand, sum)?;
         }

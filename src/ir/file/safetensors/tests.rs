@@ -127,6 +127,28 @@ fn malformed_files_say_what_is_wrong() {
     }
 }
 
+/// Each value of a type that the format does not have is stored as that value.
+#[test]
+fn types_that_the_format_does_not_have_are_stored_in_wider_ones() {
+    let narrow = DTYPES.into_iter().filter(|dtype| stored_as(*dtype) != *dtype);
+    let named: Vec<(String, Tensor)> = narrow
+        .map(|dtype| {
+            let codes: Vec<u8> = (0..1u16 << dtype.bits()).map(|code| code as u8).collect();
+            (dtype.name().to_string(), Tensor::new(&[codes.len()], Data::Coded(dtype, codes)))
+        })
+        .collect();
+    assert_eq!(named.len(), 9);
+    let back = parse(Path::new("memory"), &to_bytes(Path::new("memory"), &named).unwrap()).unwrap();
+    for (name, tensor) in &named {
+        let stored = &back.iter().find(|(other, _)| other == name).unwrap().1;
+        assert_eq!(stored.dtype(), stored_as(tensor.dtype()));
+        let (values, stored) = (tensor.data().to_f64s(), stored.data().to_f64s());
+        assert!(values.iter().zip(&stored).all(|(a, b)| a == b || a.is_nan() && b.is_nan()), "{name}");
+    }
+    let s4 = &back.iter().find(|(name, _)| name == "s4").unwrap().1;
+    assert_eq!(s4.data(), &Data::S8(vec![0, 1, 2, 3, 4, 5, 6, 7, -8, -7, -6, -5, -4, -3, -2, -1]));
+}
+
 /// A complex tensor is its two parts.
 #[test]
 fn complex_tensors_are_two() {

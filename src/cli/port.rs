@@ -1,0 +1,247 @@
+//! `ulpgate port`: a program's move from one chip to another.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::criterion::{HonestProgram, Reference};
+use crate::hlo::Import;
+use crate::input::{Argument, InputSpec};
+use crate::judge::{Recording, bind};
+use crate::machine::{CHIPS, Chip, Mode, chip_of_dumps, find_chip};
+use crate::name::hint;
+use crate::port::{
+    Aspect, HonestInputs, PortReport, Side, SideText, Survival, kept_tolerance, moved_results, operation_changes,
+};
+use crate::run::{World, check_memory};
+
+use super::hlo::{DumpManifest, announce, read};
+use super::seconds::Limit;
+use super::summary::wrap;
+use super::terminal::note;
+use super::tolerance_flags::{ToleranceFlags, reference};
+use super::{Exit, Failure};
+
+#[derive(Args)]
+#[command(
+    after_help = "A and B are what the compiler made of one program for two chips. Without B, A is the program before compilation, and \
+    --from and --to name two chips: the table of the compiler's choices of a unit says which dots move.\n\n\
+    First come the operations that change, each with its aspect: unit, precision, order, plan or other. Then each result on the \
+    arguments, errors on the first chip -> on the second, and the tokens that change. With a tolerance, honest runs of both sides \
+    are held to the values that the test expects: on given arguments one in each order of sums, else one on each draw.\n\n\
+    survives: every honest run on the second chip passes. flaky: some fail, with a 95 % interval of their share. unsatisfiable: they \
+    fail as a rule. A tolerance that does not survive gets a proposal.\n\n\
+    Exit codes: 0 the tolerance survives, or without one nothing changes; 1 it does not, or something changes; 2 could not judge."
+)]
+pub struct PortArguments {
+    /// The program's file for the first chip, or its one source
+    #[arg(value_name = "A")]
+    before: PathBuf,
+    /// Its file for the second chip
+    #[arg(value_name = "B")]
+    after: Option<PathBuf>,
+    /// First machine: a chip, a topology as v6e:2x2, or chip/precision/excess[+key=value...] [default: of a compiled file the chip
+    /// that its manifest or its path names; CHIP is CHIP/default/as-compiled there, and CHIP/default/off of a source]
+    #[arg(long, value_name = "CHIP", value_parser = machine)]
+    from: Option<Machine>,
+    /// Second machine, likewise
+    #[arg(long, value_name = "CHIP", value_parser = machine)]
+    to: Option<Machine>,
+    /// Arguments: arg0, arg1, ..., by their names, or by position; .safetensors, .npz or .npy [default: they are drawn]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "runs"])]
+    inputs: Option<PathBuf>,
+    /// Distribution of arguments that are drawn; see `ulpgate list inputs`
+    #[arg(long, value_name = "INPUT", default_value = "normal")]
+    input: InputSpec,
+    /// Runs that a tolerance is held to, where arguments are drawn
+    #[arg(long, value_name = "RUNS", default_value_t = 40)]
+    runs: u64,
+    #[command(flatten)]
+    tolerance: ToleranceFlags,
+    /// Values that the test expects: truth, rounded (the truth in the result's type), from (the results on the first machine), or
+    /// another machine's mode
+    #[arg(long, value_name = "WHAT", default_value = "truth", value_parser = expected)]
+    reference: Expected,
+    /// Print as JSON; docs/schema/port.json has its schema
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) limit: Limit,
+}
+
+/// A machine, as the command line has it.
+#[derive(Clone)]
+enum Machine {
+    Chip(&'static Chip),
+    Mode(Box<Mode>),
+}
+
+fn machine(text: &str) -> Result<Machine, String> {
+    if text.contains('/') {
+        return text.parse().map(|mode| Machine::Mode(Box::new(mode))).map_err(|error| format!("{error}"));
+    }
+    let name = text.split(':').next().unwrap_or(text);
+    let known = CHIPS.iter().map(|chip| chip.name);
+    find_chip(name).map(Machine::Chip).ok_or_else(|| format!("no chip is called {name}; {}", hint(name, known)))
+}
+
+/// The values that a test expects, as the command line has them.
+#[derive(Clone)]
+enum Expected {
+    /// The results on the first machine.
+    First,
+    Other(Reference),
+}
+
+fn expected(text: &str) -> Result<Expected, String> {
+    match text {
+        "from" => Ok(Expected::First),
+        other => reference(other).map(Expected::Other).map_err(|error| format!("neither from nor {error}")),
+    }
+}
+
+/// A file with its program.
+struct File {
+    name: String,
+    path: PathBuf,
+    import: Import,
+}
+
+impl File {
+    fn read(path: &Path) -> Result<File, Failure> {
+        let name = path.display().to_string();
+        if path.is_dir() {
+            return Err(Failure::Message(format!("{name} is a folder: name two files of it, such as f.excess_on.hlo")));
+        }
+        let (_, import) = read(path)?;
+        Ok(File { name, path: path.to_path_buf(), import })
+    }
+
+    /// The machine that runs it: the given one, or the chip that it was compiled for.
+    fn mode(&self, given: Option<&Machine>, flag: &str) -> Result<Mode, Failure> {
+        let excess = if self.import.is_compiled { "as-compiled" } else { "off" };
+        let chip = match given {
+            Some(Machine::Mode(mode)) => {
+                if self.import.is_compiled && mode.excess.rewrites() {
+                    let why =
+                        format!("{}: it is compiled already, and {mode} rewrites it again: use as-compiled", self.name);
+                    return Err(Failure::Message(why));
+                }
+                return Ok(mode.as_ref().clone());
+            }
+            Some(Machine::Chip(chip)) => chip,
+            None => self.chip()?.ok_or_else(|| {
+                Failure::Message(format!("{} does not say which chip it is for: name it by {flag} CHIP", self.name))
+            })?,
+        };
+        format!("{}/default/{excess}", chip.name).parse().map_err(|error| Failure::Message(format!("{error}")))
+    }
+
+    /// The chip that the manifest beside a compiled file names, or the file's own path: `tpu/v6e/f.excess_on.hlo`, `v6e.hlo`.
+    fn chip(&self) -> Result<Option<&'static Chip>, Failure> {
+        if !self.import.is_compiled {
+            return Ok(None);
+        }
+        let manifest = DumpManifest::of(&self.path)?;
+        let topology = manifest.as_ref().and_then(DumpManifest::topology).and_then(|name| name.split(':').next());
+        let topology = topology.map(|name| chip_of_dumps(name).unwrap_or(name));
+        if let Some(chip) = topology.and_then(find_chip) {
+            return Ok(Some(chip));
+        }
+        let parts: Vec<String> = self.path.iter().rev().map(|part| part.to_string_lossy().into_owned()).collect();
+        let words = parts.iter().flat_map(|part| part.split(['.', '_', '-']));
+        let named = words.filter(|word| chip_of_dumps(word).is_none()).find_map(find_chip);
+        Ok(named.or_else(|| parts.iter().find_map(|part| chip_of_dumps(part)).and_then(find_chip)))
+    }
+}
+
+pub fn run(arguments: &PortArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let before = File::read(&arguments.before)?;
+    let after = arguments.after.as_deref().map(File::read).transpose()?;
+    if after.is_none() && before.import.is_compiled {
+        let why = "it is compiled for one chip already: name the file for the other chip as well, or the source alone";
+        return Err(Failure::Message(format!("{}: {why}", before.name)));
+    }
+    let of_after = after.as_ref().unwrap_or(&before);
+    let modes = [before.mode(arguments.from.as_ref(), "--from")?, of_after.mode(arguments.to.as_ref(), "--to")?];
+    let one = Side { name: &before.name, import: &before.import, mode: &modes[0] };
+    let other = Side { name: &of_after.name, import: &of_after.import, mode: &modes[1] };
+    let report = report(arguments, one, other, after.is_none())?;
+    if arguments.json {
+        let page = serde_json::to_string_pretty(&report).map_err(|error| Failure::Message(error.to_string()))?;
+        writeln!(out, "{page}")?;
+    } else {
+        report.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    }
+    report.operations.open.iter().for_each(|open| note(&format!("ulpgate: {open}: nothing is known about it")));
+    if report.is_kept() && report.tolerance.is_none() && !report.operations.open.is_empty() {
+        return Err(Failure::Message(format!("not judged: {}", report.operations.open.join("; "))));
+    }
+    if !arguments.json {
+        tell_next(&report, out)?;
+    }
+    Ok(if report.is_kept() { Exit::AsExpected } else { Exit::Found })
+}
+
+fn report(arguments: &PortArguments, one: Side, other: Side, is_one_source: bool) -> Result<PortReport, Failure> {
+    let operations = operation_changes(one, other, is_one_source)?;
+    let program = &one.import.program;
+    let expected = match &arguments.reference {
+        Expected::First => Reference::Mode(one.mode.clone()),
+        Expected::Other(reference) => reference.clone(),
+    };
+    let (given, inputs, honest) = match &arguments.inputs {
+        Some(path) => {
+            let fail = |error: &dyn std::fmt::Display| Failure::Message(error.to_string());
+            let recording = Recording::open(path).map_err(|error| fail(&error))?;
+            let bound = bind(program, &one.import.argument_names, std::slice::from_ref(&recording)).map_err(|error| fail(&error))?;
+            (bound.clone(), path.display().to_string(), HonestInputs::Given(bound))
+        }
+        None => {
+            let n = Argument::of_program(program).first().map_or(1, Argument::width);
+            let (name, mode, reference) = (one.name.to_string(), one.mode.clone(), expected.clone());
+            let drawn = HonestProgram { name, program: program.clone(), mode, reference }.draw_arguments(
+                &arguments.input,
+                n,
+                0,
+            );
+            let distribution = arguments.input.clone();
+            let honest = HonestInputs::Drawn { distribution, n, runs: arguments.runs };
+            (
+                drawn.map_err(|error| Failure::Message(format!("{}: {error}", one.name)))?,
+                format!("{}, seed 0", arguments.input),
+                honest,
+            )
+        }
+    };
+    let results = moved_results(one, other, &given, inputs, &mut announce)?;
+    let tolerance = match arguments.tolerance.tolerance() {
+        Some(tolerance) => {
+            check_memory(program, World::Truth).map_err(|error| Failure::Message(format!("{}: {error}", one.name)))?;
+            Some(kept_tolerance(one, other, &tolerance, &expected, &honest)?)
+        }
+        None => None,
+    };
+    let text = |side: Side| SideText { file: side.name.to_string(), mode: side.mode.to_string() };
+    Ok(PortReport { version: 1, from: text(one), to: text(other), operations, results, tolerance })
+}
+
+/// Prints the sentence that names the next command, where there is one.
+fn tell_next(report: &PortReport, out: &mut dyn Write) -> Result<(), Failure> {
+    let is_of_unit = report.operations.changes.iter().any(|change| change.aspect == Aspect::Unit);
+    let next = match &report.tolerance {
+        None if report.is_kept() => return Ok(()),
+        None => "Next: --atol and --rtol (--ulp, --nmse) say whether a test's tolerance survives.".to_string(),
+        Some(kept) if kept.verdict == Survival::Survives => return Ok(()),
+        Some(_) if is_of_unit => {
+            "Next: precision=lax.Precision.HIGHEST on the dots that change their unit keeps f32 products in six \
+             bf16 passes; else the proposal holds on both chips."
+                .to_string()
+        }
+        Some(_) => {
+            "Next: the proposal holds on both chips; `ulpgate tolerance` says which faults it lets pass.".to_string()
+        }
+    };
+    wrap(&next, "    ", out)
+}

@@ -1,0 +1,100 @@
+//! Masks that hide other places than the program's.
+
+use crate::ir::{Op, Program, ValueId};
+use crate::subject::evaluate;
+use crate::tensor::{DType, Data, Tensor};
+
+use super::argument_readings::rows_of;
+use super::evidence::{Evidence, Pattern, Runner, budget};
+use super::marked::with_predicate;
+
+/// Other masks than `shown` [..., rows, columns]: what they do, and the elements that they show.
+fn variants(shown: &[bool], dims: &[usize]) -> Vec<(&'static str, Vec<bool>)> {
+    let [.., rows, columns] = *dims else { return Vec::new() };
+    let with = |of: &dyn Fn(usize, usize, usize) -> bool| -> Vec<bool> {
+        let matrix = rows * columns;
+        (0..shown.len()).map(|at| of(at / matrix * matrix, at % matrix / columns, at % columns)).collect()
+    };
+    let at = |start: usize, row: usize, column: usize| shown[start + row * columns + column];
+    let mut found = vec![
+        ("hides one place more of a row", with(&|s, row, column| column + 1 < columns && at(s, row, column + 1))),
+        ("shows one place more of a row", with(&|s, row, column| column == 0 || at(s, row, column - 1))),
+        ("hides nothing", vec![true; shown.len()]),
+        ("shows what it should hide, and hides the rest", shown.iter().map(|shown| !shown).collect()),
+        ("has each row one place later", with(&|s, row, column| at(s, (row + rows - 1) % rows, column))),
+        ("has each row one place earlier", with(&|s, row, column| at(s, (row + 1) % rows, column))),
+    ];
+    if rows == columns {
+        found.push(("is transposed", with(&|s, row, column| at(s, column, row))));
+    }
+    found.retain(|(_, other)| other != shown);
+    found
+}
+
+/// A mask of the program, the predicate of a `select`, that hides other places: in all rows of the result or in those that stand out.
+pub(super) fn masks(evidence: &Evidence) -> Option<Pattern> {
+    let program = evidence.ground.program;
+    let mut runner = Runner { evidence, left: budget(evidence) };
+    let mut best: Option<Pattern> = None;
+    let entry = program.entry();
+    for (id, instruction) in entry.instructions.iter().enumerate().filter(|(_, i)| i.op == Op::Select) {
+        let predicate = instruction.operands[0];
+        let dims = entry.instructions[predicate].shape.dims().to_vec();
+        if dims.len() < 2 {
+            continue;
+        }
+        let Some(shown) = value_of(evidence, predicate) else { continue };
+        let masked = with_predicate(program, id);
+        for (does, other) in variants(&shown, &dims) {
+            let mut arguments = evidence.ground.arguments.to_vec();
+            arguments.push(Tensor::new(&dims, Data::Pred(other)));
+            let Some(values) = runner.run(&masked, &arguments) else { return best };
+            let (mixed, rows) = rows_of(evidence, &values);
+            let whole = evidence.share_of_residual(&values);
+            let of_rows = evidence.share_of_residual(&mixed);
+            // Each row on its own is the more special fault.
+            let is_whole = whole > of_rows - 0.01;
+            let explained = whole.max(of_rows);
+            if best.as_ref().is_none_or(|best| explained > best.explained) {
+                let name = &instruction.name;
+                let listed: Vec<String> = rows.iter().take(8).map(usize::to_string).collect();
+                let says = match rows.as_slice() {
+                    _ if is_whole => format!("the mask of {name} {does}"),
+                    [row] => format!("the mask of {name} {does}, in row {row}"),
+                    _ => format!("the mask of {name} {does}, in {} rows: {}", rows.len(), listed.join(", ")),
+                };
+                let places = if is_whole { Vec::new() } else { rows.into_iter().take(32).collect() };
+                best = Some(Pattern { kind: "mask", says, explained, places, factor: None });
+            }
+        }
+    }
+    best
+}
+
+/// A predicate of the program's entry for the arguments.
+fn value_of(evidence: &Evidence, predicate: ValueId) -> Option<Vec<bool>> {
+    let mut program: Program = evidence.ground.program.clone();
+    let entry = program.entry;
+    program.computations[entry].root = predicate;
+    program.output_names = vec!["mask".to_string()];
+    let values = evaluate(&program, &evidence.member.mode, evidence.ground.arguments).ok()?;
+    let values = values.first().filter(|tensor| tensor.dtype() == DType::Pred)?;
+    Some((0..values.len()).map(|at| values.data().get_i64(at) != 0).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_causal_mask_has_the_masks_that_people_write() {
+        let causal = [true, false, false, true, true, false, true, true, true];
+        let found = variants(&causal, &[3, 3]);
+        let of = |does: &str| found.iter().find(|(other, _)| *other == does).map(|(_, mask)| mask.clone()).unwrap();
+        let strict = [false, false, false, true, false, false, true, true, false];
+        assert_eq!(of("hides one place more of a row"), strict);
+        assert_eq!(of("shows one place more of a row"), [true, true, false, true, true, true, true, true, true]);
+        assert_eq!(of("is transposed"), [true, true, true, false, true, true, false, false, true]);
+        assert!(variants(&[true; 4], &[2, 2]).iter().all(|(does, _)| *does != "hides nothing"));
+    }
+}

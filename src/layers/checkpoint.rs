@@ -1,0 +1,126 @@
+//! Recorded arrays and the values of the program that they are.
+
+use std::collections::BTreeMap;
+
+use crate::ir::{Op, Program, Shape, ValueId};
+use crate::judge::{Recording, RecordingError};
+use crate::name::{hint, nearest};
+use crate::tensor::{DType, Data, Tensor};
+
+use super::LayersError;
+
+/// One recording's values of the program.
+pub(super) struct Checkpoints {
+    /// By value of the entry: the array's name, and the array in the program's dims. Its type is the program's where every
+    /// number fits, otherwise its own.
+    pub values: BTreeMap<ValueId, (String, Tensor)>,
+    /// Arrays that are no value of the program.
+    pub left_out: Vec<String>,
+}
+
+impl Checkpoints {
+    /// Finds the value of each array: as `mapping` says, or by the name of a result or of an instruction of the entry; where
+    /// none fits and there are as many arrays as results, by position.
+    ///
+    /// # Errors
+    /// If the mapping names a value that is not there, an array has other dims than its value, or no array is a value.
+    pub fn read(
+        program: &Program,
+        recording: &Recording,
+        mapping: &[(String, String)],
+    ) -> Result<Checkpoints, LayersError> {
+        let names: Vec<&str> = recording.names().collect();
+        let outputs = program.outputs();
+        let mut found: Vec<(ValueId, &str)> = Vec::new();
+        let mut left_out: Vec<&str> = Vec::new();
+        for name in &names {
+            let mapped = mapping.iter().find(|(recorded, _)| recorded == name);
+            match (find(program, mapped.map_or(*name, |(_, value)| value.as_str())), mapped) {
+                (Some(id), _) => found.push((id, *name)),
+                (None, Some((name, value))) => {
+                    let instructions = program.entry().instructions.iter().map(|i| i.name.as_str());
+                    let known = match nearest(value, instructions) {
+                        Some(near) => format!("did you mean `{near}`?"),
+                        None => hint(value, program.output_names.iter().map(String::as_str)),
+                    };
+                    return Err(LayersError::Map { name: name.clone(), value: value.clone(), known });
+                }
+                (None, None) => left_out.push(*name),
+            }
+        }
+        if found.is_empty() && names.len() == outputs.len() {
+            found = outputs.iter().copied().zip(std::mem::take(&mut left_out)).collect();
+        }
+        if found.is_empty() {
+            let wanted = program.output_names.join(", ");
+            return Err(LayersError::Nothing { file: recording.file(), has: names.join(", "), wanted });
+        }
+        let mut values = BTreeMap::new();
+        for (id, name) in found {
+            let shape = &program.entry().instructions[id].shape;
+            if values.contains_key(&id) {
+                left_out.push(name);
+                continue;
+            }
+            values.insert(id, (name.to_string(), in_dims(recording, name, shape)?));
+        }
+        Ok(Checkpoints { values, left_out: left_out.into_iter().map(str::to_string).collect() })
+    }
+
+    /// The narrow type that all numbers have which the program computes in f32, if there is one: bf16 or f16.
+    pub fn narrower_type(&self, program: &Program) -> Option<DType> {
+        let computed = self.values.iter().filter(|(id, _)| !is_argument(program, **id)).map(|(_, (_, tensor))| tensor);
+        let wide: Vec<Vec<f64>> =
+            computed.filter(|tensor| tensor.dtype() == DType::F32).map(|tensor| tensor.data().to_f64s()).collect();
+        let fits = |dtype: &DType| wide.iter().all(|values| fitting(*dtype, values).is_some());
+        [DType::BF16, DType::F16].into_iter().find(fits).filter(|_| !wide.is_empty())
+    }
+}
+
+/// The value of the entry with this name: a result, or an instruction.
+fn find(program: &Program, name: &str) -> Option<ValueId> {
+    if let Some(output) = program.output(name) {
+        return program.outputs().get(output).copied();
+    }
+    let entry = program.entry();
+    let is_array = |id: &ValueId| !matches!(entry.instructions[*id].shape, Shape::Tuple(_));
+    entry.instructions.iter().position(|instruction| instruction.name == name).filter(is_array)
+}
+
+/// Whether a value is an argument of the program, which is an input of layers and none itself.
+pub(super) fn is_argument(program: &Program, id: ValueId) -> bool {
+    matches!(program.entry().instructions[id].op, Op::Parameter(_))
+}
+
+/// An array in the dims of its value, extents of 1 aside, and in the value's type if every number fits.
+fn in_dims(recording: &Recording, name: &str, shape: &Shape) -> Result<Tensor, LayersError> {
+    let tensor = recording.array(name, shape.dtype())?;
+    let found = Shape::array(tensor.dtype(), tensor.dims());
+    let dims = || RecordingError::Dims {
+        file: recording.file(),
+        name: name.to_string(),
+        found: found.to_string(),
+        shape: shape.to_string(),
+    };
+    let dtype = shape.dtype().ok_or_else(dims)?;
+    let squeezed = |dims: &[usize]| dims.iter().copied().filter(|extent| *extent != 1).collect::<Vec<_>>();
+    if squeezed(tensor.dims()) != squeezed(shape.dims()) || tensor.dtype().is_float() != dtype.is_float() {
+        return Err(dims().into());
+    }
+    if tensor.dtype() == dtype {
+        return Ok(Tensor::new(shape.dims(), tensor.data().clone()));
+    }
+    if !dtype.is_float() {
+        return Ok(recording.take(name, shape)?);
+    }
+    let data = fitting(dtype, &tensor.data().to_f64s());
+    Ok(Tensor::new(shape.dims(), data.unwrap_or_else(|| tensor.data().clone())))
+}
+
+/// The numbers in this type, if each of them has its place there.
+fn fitting(dtype: DType, values: &[f64]) -> Option<Data> {
+    Data::from_f64s(dtype, values).filter(|data| {
+        let stored = data.to_f64s();
+        stored.iter().zip(values).all(|(a, b)| a == b || a.is_nan() && b.is_nan())
+    })
+}

@@ -1,0 +1,57 @@
+//! All operations that change in a move.
+
+use serde::Serialize;
+
+use crate::diff::{NotUnderstood, difference};
+
+use super::chip_habits::{chip_changes, chip_notes};
+use super::operation_change::OperationChange;
+use super::{PortError, Side};
+
+/// All operations that change, and the values of which nothing is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OperationChanges {
+    /// The changes by their aspect, those of one aspect in the order of the files.
+    pub changes: Vec<OperationChange>,
+    /// Values without a counterpart, and operations without a meaning here, in words.
+    pub open: Vec<String>,
+    /// Reservations.
+    pub notes: Vec<String>,
+}
+
+/// Finds the operations that change from one side to the other. `is_one_source` says that both run the same file.
+///
+/// # Errors
+/// If the two files are no forms of one program.
+pub fn operation_changes(before: Side, after: Side, is_one_source: bool) -> Result<OperationChanges, PortError> {
+    let modes = [before.mode, after.mode];
+    let mut found = OperationChanges { notes: chip_notes(after.import, modes), ..OperationChanges::default() };
+    if !is_one_source {
+        let differing = difference(before.import, after.import, Some(before.mode.chip))?;
+        found.open = open_values([before.name, after.name], &differing.unmatched, &differing.not_understood);
+        found.changes.extend(differing.changes.into_iter().map(OperationChange::from));
+    }
+    found.changes.extend(chip_changes(after.import, modes));
+    found.changes.sort_by_key(|change| change.aspect);
+    Ok(found)
+}
+
+/// The values of which nothing is known, each file's once.
+fn open_values(names: [&str; 2], unmatched: &[Vec<String>; 2], unknown: &NotUnderstood) -> Vec<String> {
+    let mut open = Vec::new();
+    for side in [0, 1] {
+        let (one, other) = (names[side], names[1 - side]);
+        for (values, what) in
+            [(&unmatched[side], "has no counterpart in"), (&unknown.apart[side], "is not understood, and is not in")]
+        {
+            let mut each: Vec<&str> = Vec::new();
+            values.iter().for_each(|value| {
+                if !each.contains(&value.as_str()) {
+                    each.push(value);
+                }
+            });
+            open.extend(each.into_iter().map(|value| format!("{value} of {one} {what} {other}")));
+        }
+    }
+    open
+}
