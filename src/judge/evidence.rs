@@ -42,7 +42,7 @@ impl Compared<'_> {
 /// A fault that explains a difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pattern {
-    /// Its kind: `factor`, `row-factor`, `dropped`, `doubled`, `scaled`, `transposed`, `permuted`, `mask`, `stale-scale`,
+    /// Its kind: `factor`, `row-factor`, `dropped`, `doubled`, `scaled`, `transposed`, `permuted`, `mask`, `stale-scale`, `rounded`,
     /// `other-row`, `rows`, `columns`, `element`, `elements`, `everywhere`.
     pub kind: &'static str,
     /// The fault in words, with its places.
@@ -110,6 +110,25 @@ impl Evidence<'_> {
         let before = self.compared.distance(self.compared.observed, self.values);
         let after = self.compared.distance(self.compared.observed, values);
         if before == 0.0 { 0.0 } else { 1.0 - (after / before).powi(2) }
+    }
+
+    /// Share of the elements that stand out to which `values` are nearer by half than the nearest mode's are; 1 where none stands out.
+    pub fn share_of_elements(&self, values: &[f64]) -> f64 {
+        let observed = self.compared.observed;
+        let is_nearer = |at: &&usize| {
+            let (own, other) = ((observed[**at] - self.values[**at]).abs(), (observed[**at] - values[**at]).abs());
+            other * 2.0 <= own
+        };
+        if self.apart.is_empty() {
+            return 1.0;
+        }
+        self.apart.iter().filter(is_nearer).count() as f64 / self.apart.len() as f64
+    }
+
+    /// Share of the difference that `values` explain: of its squares, which a few large elements may be, and of the elements that
+    /// stand out, whichever is less.
+    pub fn explained(&self, values: &[f64]) -> f64 {
+        self.share_of_residual(values).min(self.share_of_elements(values))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::num::{Direction, round_f64};
+use crate::num::{BF16, Direction, F16, round_f64};
 
 use super::argument_readings::arguments;
 use super::evidence::{EXPLAINS, Evidence, LEAST_FACTOR, Pattern, dot};
@@ -40,9 +40,36 @@ pub(super) fn factor(evidence: &Evidence) -> Option<Pattern> {
     is_sure.then(|| Pattern {
         kind: "factor",
         says: format!("all elements are about {:.6} times what they should be", 1.0 + slope),
-        explained: evidence.share_of_residual(&factored).max(1.0 - left / before),
+        explained: evidence
+            .share_of_residual(&factored)
+            .max(1.0 - left / before)
+            .min(evidence.share_of_elements(&factored)),
         places: Vec::new(),
         factor: Some(1.0 + slope),
+    })
+}
+
+/// A result all of whose numbers are those of a narrower type, where that type's rounding of the nearest mode's explains them.
+fn rounded(evidence: &Evidence) -> Option<Pattern> {
+    let observed = evidence.compared.observed;
+    if evidence.format.fraction_bits <= F16.fraction_bits || observed.len() <= FEW {
+        return None;
+    }
+    [&BF16, &F16].into_iter().find_map(|format| {
+        let to = |value: &f64| round_f64(format, *value, Direction::NearestEven);
+        let is_of_type = observed.iter().all(|value| value.is_nan() || to(value) == *value);
+        let values: Vec<f64> = evidence.values.iter().map(to).collect();
+        let changed = values.iter().zip(evidence.values).filter(|(rounded, value)| rounded != value).count();
+        let equal = values.iter().zip(observed).filter(|(rounded, value)| rounded == value).count();
+        // Honest results round another way near half of a step.
+        let is_explained = changed * 2 > values.len() && equal * 10 > values.len() * 9;
+        (is_of_type && is_explained).then(|| Pattern {
+            kind: "rounded",
+            says: format!("all numbers are those of {}: the result was rounded to it", format.name),
+            explained: equal as f64 / values.len() as f64,
+            places: Vec::new(),
+            factor: None,
+        })
     })
 }
 
@@ -52,6 +79,9 @@ pub(super) fn explain(evidence: &mut Evidence, hidden: bool) -> Vec<Pattern> {
         && (hidden || factor.explained > EXPLAINS)
     {
         return vec![factor];
+    }
+    if let Some(rounded) = rounded(evidence) {
+        return vec![rounded];
     }
     let mut found: Vec<Pattern> = Vec::new();
     let is_done = |found: &[Pattern]| found.iter().any(|pattern| pattern.explained > EXPLAINS);

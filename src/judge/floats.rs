@@ -248,13 +248,31 @@ fn is_as_accurate(class: &Class, compared: &Compared, truth: &[f64]) -> bool {
     })
 }
 
-/// The nearest member: its class, its place there, and the distance.
+/// The nearest member, or that of most elements where the nearest one is near to fewer: its class, its place there, and the distance.
 fn nearest<'a, 'b>(classes: &'b [Class<'a>], compared: &Compared) -> Option<(&'b Class<'a>, usize, f64)> {
     let each = classes.iter().flat_map(|class| {
         let of = move |at: usize| (class, at, compared.distance(compared.observed, &class.members[at].1));
         (0..class.members.len()).map(of)
     });
-    each.min_by(|a, b| a.2.total_cmp(&b.2))
+    let nearest = each.min_by(|a, b| a.2.total_cmp(&b.2))?;
+    // Elements far away decide the distance and say nothing of the mode: that of most elements is another one perhaps.
+    let near = |class: &Class, at: usize| {
+        let values = &class.members[at].1;
+        let is_near = |element: &usize| {
+            let z = (compared.observed[*element] - values[*element]) / compared.scale[*element];
+            z.abs() <= ORDERS * class.spread[0]
+        };
+        (0..compared.observed.len()).filter(is_near).count()
+    };
+    let is_of_most = |count: usize| count * 2 > compared.observed.len();
+    if nearest.2 <= ORDERS * nearest.0.spread[0] || is_of_most(near(nearest.0, nearest.1)) {
+        return Some(nearest);
+    }
+    let each = classes.iter().flat_map(|class| (0..class.members.len()).map(move |at| (class, at)));
+    let of_most = each.map(|(class, at)| (near(class, at), class, at)).max_by_key(|(count, ..)| *count);
+    let of_most = of_most.filter(|(count, ..)| is_of_most(*count));
+    let distance = |class: &Class, at: usize| compared.distance(compared.observed, &class.members[at].1);
+    Some(of_most.map_or(nearest, |(_, class, at)| (class, at, distance(class, at))))
 }
 
 /// Members by precision, and the scale of differences at each element.

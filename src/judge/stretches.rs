@@ -59,6 +59,7 @@ fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
         }
     };
     let (mut lo, mut hi) = (0, sum.terms);
+    let mut widest = (0.0, lo, hi);
     while hi - lo > 1 {
         let pieces = (hi - lo).min(16);
         let cut = |piece: usize| lo + (hi - lo) * piece / pieces;
@@ -73,38 +74,50 @@ fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
         if best.0 == 0.0 {
             return None;
         }
+        if best.0 > widest.0 {
+            widest = best;
+        }
     }
-    // From that term on the stretch grows to both sides, and shrinks again, while it explains more at some factor.
+    // A stretch grows to both sides, and shrinks again, while it explains more at some factor: from the best single term on and
+    // from the best piece on, as terms that share a mean are all alike.
     let total = dot(&residual, &residual);
-    let (mut alpha, mut explained) = slope(&with(lo, hi, 0.0)?);
-    let mut step = (sum.terms / 4).max(1);
-    while step > 0 {
-        let mut tries = vec![(lo.saturating_sub(step), hi), (lo, (hi + step).min(sum.terms))];
-        if hi - lo > step {
-            tries.extend([(lo + step, hi), (lo, hi - step)]);
-        }
-        let mut is_better = false;
-        for (from, to) in tries {
-            if (from, to) == (lo, hi) {
-                continue;
+    let mut grown = |(mut lo, mut hi): (usize, usize), mut step: usize| -> Option<(f64, f64, usize, usize)> {
+        let (mut alpha, mut explained) = slope(&with(lo, hi, 0.0)?);
+        while step > 0 {
+            let mut tries = vec![(lo.saturating_sub(step), hi), (lo, (hi + step).min(sum.terms))];
+            if hi - lo > step {
+                tries.extend([(lo + step, hi), (lo, hi - step)]);
             }
-            let (factor, share) = slope(&with(from, to, 0.0)?);
-            if share > explained + 1e-9 * total {
-                (lo, hi, alpha, explained, is_better) = (from, to, factor, share, true);
-                break;
+            let mut is_better = false;
+            for (from, to) in tries {
+                if (from, to) == (lo, hi) {
+                    continue;
+                }
+                let (factor, share) = slope(&with(from, to, 0.0)?);
+                if share > explained + 1e-9 * total {
+                    (lo, hi, alpha, explained, is_better) = (from, to, factor, share, true);
+                    break;
+                }
+            }
+            if !is_better {
+                step /= 2;
             }
         }
-        if !is_better {
-            step /= 2;
-        }
-    }
+        Some((explained, alpha, lo, hi))
+    };
+    let of_term = grown((lo, hi), (sum.terms / 4).max(1))?;
+    let of_piece = match (widest.1, widest.2) {
+        piece if piece == (lo, hi) => None,
+        piece => grown(piece, ((piece.1 - piece.0) / 2).max(1)),
+    };
+    let (_, alpha, lo, hi) = of_piece.filter(|piece| piece.0 > of_term.0).unwrap_or(of_term);
     let shifted = |values: Vec<f64>| -> Vec<f64> {
         values.iter().zip(&base).zip(evidence.values).map(|((w, b), y)| y + (w - b)).collect()
     };
     // The sum may be far from linear in its terms further on: what the fault itself gives counts.
     let mut fits = Vec::new();
     for (kind, factor) in [("dropped", 0.0), ("doubled", 2.0), ("scaled", 1.0 - alpha)] {
-        fits.push((kind, factor, evidence.share_of_residual(&shifted(with(lo, hi, factor)?))));
+        fits.push((kind, factor, evidence.explained(&shifted(with(lo, hi, factor)?))));
     }
     let best = fits.iter().max_by(|a, b| a.2.total_cmp(&b.2)).copied()?;
     // A whole number of times is the simpler fault, where it explains as much.

@@ -23,7 +23,8 @@ struct Case {
     mode: Option<String>,
 }
 
-fn file(name: &str) -> PathBuf {
+/// A file of `tests/data/judge`.
+pub fn file(name: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/judge")).join(name)
 }
 

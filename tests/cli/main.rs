@@ -13,6 +13,7 @@ mod html;
 mod init;
 mod journal;
 mod judge;
+mod judge_altered;
 mod judge_forms;
 mod layers;
 mod memory;

@@ -233,3 +233,32 @@ fn casts_that_do_not_saturate_and_truncation_are_named() {
     let found = answer(&Given { elements, ..given }).elements.unwrap();
     assert_eq!((found.rounding, found.saturating), (vec!["toward zero"], Some(true)));
 }
+
+/// Libraries that keep integers symmetric store -127 (or -7) also where the quotient rounds to -128, which is in range.
+#[test]
+fn integers_may_be_kept_symmetric() {
+    for (rule, least) in [("int8/AMAX-128", 0x80), ("int4/AMAX-7.5", 0x08)] {
+        let given = quantized(&input(&[64, 96], 21), rule, 1, None);
+        let codes = bytes(&given.elements);
+        let count = codes.iter().filter(|code| **code == least).count();
+        assert!(count > 0, "{rule}");
+        let kept: Vec<u8> = codes.iter().map(|code| if *code == least { code + 1 } else { *code }).collect();
+        let data = match given.elements.data() {
+            Data::S8(_) => Data::S8(kept.iter().map(|code| *code as i8).collect()),
+            other => Data::Coded(other.dtype(), kept),
+        };
+        let elements = Tensor::new(&[64, 96], data);
+        let found = answer(&Given { elements, ..given.clone() });
+        assert!(found.agrees && found.faults.is_empty(), "{rule}: {:?}", found.faults);
+    }
+}
+
+/// int4 in bytes, with its sign in all eight bits.
+#[test]
+fn int4_in_bytes_with_signs_is_no_int8() {
+    let given = quantized(&input(&[64, 96], 22), "int4/AMAX-7", 1, None);
+    let signed = bytes(&given.elements).into_iter().map(|code| ((code << 4) as i8 >> 4) as u8);
+    let elements = Tensor::new(&[64, 96], Data::U8(signed.collect()));
+    let found = answer(&Given { elements, ..given });
+    assert!(found.agrees && names(&found) == ["AMAX-7"] && found.format == "int4", "{found:?}");
+}

@@ -1,0 +1,150 @@
+//! Honest recordings that are altered by one fault each: the verdict, and the pattern that is named.
+
+use ulpgate::file::npz;
+use ulpgate::hlo::{lower_with_libraries, parse};
+use ulpgate::judge::{JudgedResult, Recording, Settings, Verdict, bind, judge};
+use ulpgate::num::{BF16, Direction, F16, round_f64};
+use ulpgate::subject::evaluate;
+use ulpgate::tensor::{Data, Tensor};
+
+use super::judge::file;
+
+/// A recorded result of `tests/data/judge` with changes, judged.
+fn changed(program: &str, array: &str, change: impl FnOnce(&mut [f32])) -> JudgedResult {
+    let text = std::fs::read_to_string(file(&format!("{program}.hlo"))).unwrap();
+    let import = lower_with_libraries(&parse(&text).unwrap()).unwrap();
+    let inputs = Recording::open(&file(&format!("{program}.inputs.npz"))).unwrap();
+    let arguments = bind(&import.program, &import.argument_names, std::slice::from_ref(&inputs)).unwrap();
+    let results = npz::read(&file(&format!("{program}.results.npz"))).unwrap();
+    let (_, recorded) = results.into_iter().find(|(name, _)| name == array).unwrap();
+    let mut values = recorded.data().to_f32s();
+    change(&mut values);
+    let tensor = Tensor::new(recorded.dims(), Data::F32(values));
+    let recording = Recording::of_arrays(vec![("out0".to_string(), tensor)]);
+    judge(&import.program, &arguments, &recording, &Settings::default()).unwrap().results.remove(0)
+}
+
+/// Numbers that are not finite where every mode's are: no accuracy of the other elements makes up for them.
+#[test]
+fn values_that_are_not_finite_are_a_fault() {
+    for value in [f32::NAN, f32::INFINITY] {
+        for array in ["h_blas", "h_one"] {
+            let found = changed("matmul_f32", array, |values| values[37] = value);
+            let first = found.pattern.first().unwrap_or_else(|| panic!("{array} {value}: {found:?}"));
+            assert_eq!((found.verdict, first.kind, &first.places[..]), (Verdict::Outside, "element", &[37][..]));
+        }
+    }
+    let columns = |values: &[f32]| values.len() / 8;
+    let found = changed("matmul_f32", "h_seq", |values| {
+        let width = columns(values);
+        values[2 * width..3 * width].fill(f32::NAN);
+    });
+    let first = &found.pattern[0];
+    assert_eq!((found.verdict, first.kind, &first.places[..]), (Verdict::Outside, "rows", &[2][..]), "{found:?}");
+}
+
+/// Rows are named where all that stands out is theirs, not where they are only the worst of many.
+#[test]
+fn the_worst_rows_of_a_result_that_is_wrong_everywhere_are_not_the_fault() {
+    let found = changed("matmul_f32", "h_blas", |values| {
+        let width = values.len() / 8;
+        for (at, value) in values.iter_mut().enumerate() {
+            let share = if at / width == 2 { 0.9 } else { 0.01 };
+            *value *= 1.0 + share * [1.0, -1.0, 0.5][at * 7 % 5 % 3];
+        }
+    });
+    let last = found.pattern.last().unwrap();
+    assert_eq!((found.verdict, last.kind), (Verdict::Outside, "everywhere"), "{found:?}");
+}
+
+/// Rows that are far away decide no mode: one pass is that of the others, although a more accurate mode is a hair nearer to all.
+#[test]
+fn rows_of_a_factor_are_named_beside_the_mode_of_the_others() {
+    for row in 0..8 {
+        let found = changed("matmul_f32", "h_one", |values| {
+            let width = values.len() / 8;
+            values[row * width..(row + 1) * width].iter_mut().for_each(|value| *value *= 0.5);
+        });
+        let first = found.pattern.first().unwrap_or_else(|| panic!("{found:?}"));
+        assert_eq!((found.verdict, &first.places[..]), (Verdict::Outside, &[row][..]), "{found:?}");
+        assert!(found.nearest.unwrap().mode.contains("/default/"));
+    }
+}
+
+/// Each matrix of a batch is transposed.
+#[test]
+fn a_batch_of_transposed_results_is_named() {
+    let text = "HloModule batch\nENTRY main { a = f32[3,6,8] parameter(0) b = f32[3,8,6] parameter(1) \
+        ROOT z = f32[3,6,6] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, \
+        rhs_contracting_dims={1} }";
+    let import = lower_with_libraries(&parse(text).unwrap()).unwrap();
+    let drawn = |step: usize| (0..144).map(|at| (at * step % 1009) as f32 / 503.0 - 0.9).collect::<Vec<f32>>();
+    let arguments = [Tensor::new(&[3, 6, 8], Data::F32(drawn(7919))), Tensor::new(&[3, 8, 6], Data::F32(drawn(1543)))];
+    let values = evaluate(&import.program, &"v5e/highest/off".parse().unwrap(), &arguments).unwrap().remove(0);
+    let places: Vec<usize> = (0..108).map(|at| at / 36 * 36 + at % 6 * 6 + at % 36 / 6).collect();
+    let recording = Recording::of_arrays(vec![("out0".to_string(), values.pick(&[3, 6, 6], &places))]);
+    let found = judge(&import.program, &arguments, &recording, &Settings::default()).unwrap().results.remove(0);
+    assert_eq!((found.verdict, found.pattern[0].kind), (Verdict::Outside, "transposed"), "{found:?}");
+}
+
+/// A result in f32 all of whose numbers are those of bf16.
+#[test]
+fn a_result_that_was_rounded_to_a_narrower_type_is_named() {
+    for format in [&BF16, &F16] {
+        let found = changed("layer_norm_f32", "h_f64", |values| {
+            values
+                .iter_mut()
+                .for_each(|value| *value = round_f64(format, (*value).into(), Direction::NearestEven) as f32);
+        });
+        let first = found.pattern.first().unwrap_or_else(|| panic!("{found:?}"));
+        assert_eq!((found.verdict, first.kind), (Verdict::Outside, "rounded"), "{found:?}");
+        assert!(first.says.contains(format.name), "{}", first.says);
+    }
+}
+
+/// Terms that a divisor leaves out give each row a factor of its own: they are the simpler fault.
+#[test]
+fn terms_that_a_divisor_leaves_out_are_named() {
+    let inputs = npz::read(&file("softmax_bf16.inputs.npz")).unwrap();
+    let x = inputs[0].1.data().to_f64s();
+    let found = changed("softmax_bf16", "h_f64", |values| {
+        for (row, values) in x.chunks(256).zip(values.chunks_mut(256)) {
+            let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let terms: Vec<f64> = row.iter().map(|x| (x - largest).exp()).collect();
+            let sum: f64 = terms[..230].iter().sum();
+            let rounded = |x: f64| round_f64(&BF16, x, Direction::NearestEven) as f32;
+            values.iter_mut().zip(&terms).for_each(|(value, term)| *value = rounded(term / sum));
+        }
+    });
+    let first = found.pattern.first().unwrap_or_else(|| panic!("{found:?}"));
+    assert_eq!((found.verdict, first.kind), (Verdict::Outside, "dropped"), "{found:?}");
+    assert!(first.says.contains("230 to 255"), "{}", first.says);
+}
+
+/// A sampler's token is the first place whose running sum passes a drawn number: an argmax over predicates.
+#[test]
+fn the_first_true_of_predicates_is_a_token() {
+    let text = "HloModule first\n\
+        pick { a = pred[] parameter(0) b = pred[] parameter(2) gt = pred[] compare(a, b), direction=GT \
+        value = pred[] select(gt, a, b) eq = pred[] compare(a, b), direction=EQ i = s32[] parameter(1) \
+        j = s32[] parameter(3) lt = pred[] compare(i, j), direction=LT both = pred[] and(eq, lt) \
+        first = pred[] or(gt, both) at = s32[] select(first, i, j) ROOT t = (pred[], s32[]) tuple(value, at) }\n\
+        ENTRY main { x = f32[2,4] parameter(0) u = f32[2] parameter(1) v = f32[2,4] broadcast(u), dimensions={0} \
+        two = f32[] constant(2) twice = f32[2,4] broadcast(two), dimensions={} y = f32[2,4] multiply(x, twice) \
+        passes = pred[2,4] compare(y, v), direction=GT places = s32[2,4] iota(), iota_dimension=1 \
+        no = pred[] constant(false) zero = s32[] constant(0) \
+        best = (pred[2], s32[2]) reduce(passes, places, no, zero), dimensions={1}, to_apply=pick \
+        ROOT at = s32[2] get-tuple-element(best), index=1 }";
+    let import = lower_with_libraries(&parse(text).unwrap()).unwrap();
+    let x = vec![0.1, 0.3, 0.6, 1.0, 0.2, 0.4, 0.7, 1.0];
+    let arguments = [Tensor::new(&[2, 4], Data::F32(x)), Tensor::new(&[2], Data::F32(vec![1.0, 0.5]))];
+    let of = |tokens: [i32; 2]| {
+        let recording = Recording::of_arrays(vec![("out0".to_string(), Tensor::new(&[2], Data::S32(tokens.to_vec())))]);
+        judge(&import.program, &arguments, &recording, &Settings::default()).unwrap().results.remove(0)
+    };
+    assert_eq!(of([2, 1]).verdict, Verdict::Bits);
+    for tokens in [[3, 1], [2, 0], [1, 1]] {
+        let found = of(tokens);
+        assert_eq!((found.verdict, found.outside.elements), (Verdict::Outside, 1), "{found:?}");
+    }
+}
