@@ -91,7 +91,7 @@ fn a_batch_of_transposed_results_is_named() {
 #[test]
 fn a_result_that_was_rounded_to_a_narrower_type_is_named() {
     for format in [&BF16, &F16] {
-        let found = changed("layer_norm_f32", "h_f64", |values| {
+        let found = changed("layer_norm_f32", "h_np", |values| {
             values
                 .iter_mut()
                 .for_each(|value| *value = round_f64(format, (*value).into(), Direction::NearestEven) as f32);

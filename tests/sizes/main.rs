@@ -3,6 +3,7 @@
 mod hostile;
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use ulpgate::budget;
 use ulpgate::diff::difference;
 use ulpgate::evaluation::{RoundTo, evaluate, exact};
 use ulpgate::explore::{Settings as Explored, explore};
+use ulpgate::file::safetensors;
 use ulpgate::flow;
 use ulpgate::hlo::{Import, lower_with_libraries, lower_with_opaque, parse};
 use ulpgate::ir::{Binary, Program, Shape, Unary};
@@ -271,4 +273,26 @@ ENTRY e {
         let results = evaluate(&import.program, &mode(name), std::slice::from_ref(&none), &[]).unwrap();
         assert_eq!((results[0].tensor.dims(), results[0].tensor.len()), (&[3, 0][..], 0), "{name}");
     }
+}
+
+/// A file of a few blocks that says it is large: neither its header nor a tensor of it is read where there is no room.
+#[test]
+fn safetensors_that_do_not_fit_are_refused() {
+    let _limit = limited(Some(BUDGET));
+    let path = std::env::temp_dir().join(format!("ulpgate-large-{}.safetensors", std::process::id()));
+    let write = |header: &[u8], claimed: u64, size: u64| {
+        let mut file = std::fs::File::create(&path).unwrap();
+        file.write_all(&claimed.to_le_bytes()).unwrap();
+        file.write_all(header).unwrap();
+        file.set_len(size).unwrap();
+    };
+    let size = 1u64 << 40;
+    let header = format!("{{\"x\":{{\"dtype\":\"F32\",\"shape\":[{}],\"data_offsets\":[0,{size}]}}}}", size / 4);
+    write(header.as_bytes(), header.len() as u64, 8 + header.len() as u64 + size);
+    let of_tensor = safetensors::read_one(&path, "x").unwrap_err().to_string();
+    write(b"{", size, 8 + size);
+    let of_header = safetensors::read_one(&path, "x").unwrap_err().to_string();
+    std::fs::remove_file(&path).unwrap();
+    assert!(of_tensor.contains("tensor `x`") && of_tensor.contains("2048.0 GiB"), "{of_tensor}");
+    assert!(of_header.contains("the header") && of_header.contains("1024.0 GiB"), "{of_header}");
 }

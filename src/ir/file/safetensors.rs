@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use safetensors::tensor::{Metadata, View};
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 
+use crate::budget;
 use crate::name::hint;
 use crate::tensor::{BytesError, DTYPES, DType, Data, Tensor};
 
@@ -214,6 +215,8 @@ fn open(path: &Path) -> Result<(std::fs::File, Metadata, std::ops::Range<u64>), 
         let rest = size - LENGTH as u64;
         return Err(malformed(format!("the header claims {claimed} bytes, the file holds {rest} after its length")));
     }
+    let what = || "the header".to_string();
+    let _room = budget::reserve(u128::from(claimed), what).map_err(|error| malformed(error.to_string()))?;
     let mut header = vec![0; claimed as usize];
     file.read_exact(&mut header).map_err(unread)?;
     let metadata: Metadata = serde_json::from_slice(&header).map_err(|error| malformed(error.to_string()))?;
@@ -240,6 +243,9 @@ pub fn read_one(path: &Path, name: &str) -> Result<Tensor, FileError> {
     if start > end || end > held {
         return Err(malformed(format!("tensor `{name}` ends at byte {end} of its elements, the file holds {held}")));
     }
+    // The bytes, and the elements that are made of them.
+    let what = || format!("tensor `{name}`");
+    let _room = budget::reserve(2 * (end - start) as u128, what).map_err(|error| malformed(error.to_string()))?;
     let mut bytes = vec![0; end - start];
     file.seek(SeekFrom::Start(elements.start + start as u64)).map_err(unread)?;
     file.read_exact(&mut bytes).map_err(unread)?;
