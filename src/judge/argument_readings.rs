@@ -23,7 +23,7 @@ pub(super) fn arguments(evidence: &Evidence) -> Option<Pattern> {
             let Some(values) = runner.run(program, &changed) else { return best };
             // Of a mask only the rows that stand out may be of the other place.
             let (mixed, _) = rows_of(evidence, &values);
-            let explained = evidence.explained(&values).max(evidence.explained(&mixed));
+            let explained = evidence.least_share(&values).max(evidence.least_share(&mixed));
             if best.as_ref().is_none_or(|best| explained > best.explained) {
                 let kind = if argument.dtype() == DType::Pred && kind == "permuted" { "mask" } else { kind };
                 let says = format!("{name} is read {says}");

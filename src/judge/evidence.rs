@@ -127,7 +127,7 @@ impl Evidence<'_> {
 
     /// Share of the difference that `values` explain: of its squares, which a few large elements may be, and of the elements that
     /// stand out, whichever is less.
-    pub fn explained(&self, values: &[f64]) -> f64 {
+    pub fn least_share(&self, values: &[f64]) -> f64 {
         self.share_of_residual(values).min(self.share_of_elements(values))
     }
 }

@@ -50,8 +50,8 @@ pub(super) fn masks(evidence: &Evidence) -> Option<Pattern> {
             arguments.push(Tensor::new(&dims, Data::Pred(other)));
             let Some(values) = runner.run(&masked, &arguments) else { return best };
             let (mixed, rows) = rows_of(evidence, &values);
-            let whole = evidence.explained(&values);
-            let of_rows = evidence.explained(&mixed);
+            let whole = evidence.least_share(&values);
+            let of_rows = evidence.least_share(&mixed);
             // Each row on its own is the more special fault.
             let is_whole = whole > of_rows - 0.01;
             let explained = whole.max(of_rows);

@@ -11,7 +11,7 @@ fn transposed(evidence: &Evidence) -> Option<Pattern> {
     let size = rows * columns;
     let from = |at: usize| at / size * size + at % columns * columns + at % size / columns;
     let values: Vec<f64> = (0..evidence.values.len()).map(|at| evidence.values[from(at)]).collect();
-    let explained = evidence.explained(&values);
+    let explained = evidence.least_share(&values);
     let says = "the result is transposed".to_string();
     (explained > EXPLAINS).then(|| Pattern { kind: "transposed", says, explained, places: Vec::new(), factor: None })
 }
@@ -59,7 +59,7 @@ pub(super) fn other_rows(evidence: &Evidence) -> Option<Pattern> {
                 values[if is_row { place * columns + i } else { i * columns + place }] = *value;
             }
         }
-        let explained = evidence.explained(&values);
+        let explained = evidence.least_share(&values);
         if !moved.is_empty() && explained > EXPLAINS {
             let word = if is_row { "row" } else { "column" };
             let told: Vec<String> =
@@ -93,7 +93,7 @@ pub(super) fn row_factors(evidence: &Evidence) -> Option<Pattern> {
                 positions.iter().for_each(|at| values[*at] *= slope);
             }
         }
-        let explained = evidence.explained(&values);
+        let explained = evidence.least_share(&values);
         // A factor a line explains something of anything: nearly all of the difference must go.
         if !factors.is_empty() && explained > 0.99 {
             let word = if is_row { "row" } else { "column" };

@@ -117,7 +117,7 @@ fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
     // The sum may be far from linear in its terms further on: what the fault itself gives counts.
     let mut fits = Vec::new();
     for (kind, factor) in [("dropped", 0.0), ("doubled", 2.0), ("scaled", 1.0 - alpha)] {
-        fits.push((kind, factor, evidence.explained(&shifted(with(lo, hi, factor)?))));
+        fits.push((kind, factor, evidence.least_share(&shifted(with(lo, hi, factor)?))));
     }
     let best = fits.iter().max_by(|a, b| a.2.total_cmp(&b.2)).copied()?;
     // A whole number of times is the simpler fault, where it explains as much.

@@ -25,6 +25,7 @@ pub const WITHOUT_A_ROW: &[(&str, &str, &str)] = &[
     ("ragged-dot", "lhs_ragged_dims", "another dim gives a result of other dims"),
     ("ragged-dot", "rhs_group_dims", "another dim is one that is contracted or given"),
     ("convolution", "feature_group_count", "another count takes a kernel of other dims"),
+    ("convolution", "sparsity_config", "another block or dim takes an operand of other dims"),
     ("convolution", "batch_group_count", "another count takes a kernel of other dims"),
     ("*", "channel_id", "says, by being there, of what replica_groups are; numbers name rendezvous"),
     ("*", "use_global_device_ids", "says of what replica_groups are: another list goes with it"),

@@ -172,4 +172,40 @@ pub const SUMS: &[Row] = &[
         ["dot_bf16_bf16_f32_x3", "dot_bf16_bf16_f32_x6"],
         "x = f32[3,3] parameter(0)\n y = f32[3,3] parameter(1)\n ROOT r = f32[3,3] convolution(x, y), dim_labels=bf_io->bf, algorithm=$",
     ),
+    row(
+        "batch-norm-inference",
+        "epsilon",
+        ["0.001", "0.01"],
+        "x = f32[3,3] parameter(0)\n s = f32[3] parameter(1)\n o = f32[3] parameter(2)\n m = f32[3] parameter(3)\n v = f32[3] parameter(4)\n ROOT r = f32[3,3] batch-norm-inference(x, s, o, m, v), epsilon=$, feature_index=1",
+    ),
+    row(
+        "batch-norm-inference",
+        "feature_index",
+        ["0", "1"],
+        "x = f32[3,3] parameter(0)\n s = f32[3] parameter(1)\n o = f32[3] parameter(2)\n m = f32[3] parameter(3)\n v = f32[3] parameter(4)\n ROOT r = f32[3,3] batch-norm-inference(x, s, o, m, v), epsilon=0.001, feature_index=$",
+    ),
+    row(
+        "batch-norm-training",
+        "epsilon",
+        ["0.001", "0.01"],
+        "x = f32[3,3] parameter(0)\n s = f32[3] parameter(1)\n o = f32[3] parameter(2)\n ROOT r = (f32[3,3], f32[3], f32[3]) batch-norm-training(x, s, o), epsilon=$, feature_index=1",
+    ),
+    row(
+        "batch-norm-training",
+        "feature_index",
+        ["0", "1"],
+        "x = f32[3,3] parameter(0)\n s = f32[3] parameter(1)\n o = f32[3] parameter(2)\n ROOT r = (f32[3,3], f32[3], f32[3]) batch-norm-training(x, s, o), epsilon=0.001, feature_index=$",
+    ),
+    row(
+        "batch-norm-grad",
+        "epsilon",
+        ["0.001", "0.01"],
+        "x = f32[3,3] parameter(0)\n s = f32[3] parameter(1)\n m = f32[3] parameter(2)\n v = f32[3] parameter(3)\n g = f32[3,3] parameter(4)\n ROOT r = (f32[3,3], f32[3], f32[3]) batch-norm-grad(x, s, m, v, g), epsilon=$, feature_index=1",
+    ),
+    row(
+        "batch-norm-grad",
+        "feature_index",
+        ["0", "1"],
+        "x = f32[3,3] parameter(0)\n s = f32[3] parameter(1)\n m = f32[3] parameter(2)\n v = f32[3] parameter(3)\n g = f32[3,3] parameter(4)\n ROOT r = (f32[3,3], f32[3], f32[3]) batch-norm-grad(x, s, m, v, g), epsilon=0.001, feature_index=$",
+    ),
 ];
