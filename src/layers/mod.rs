@@ -58,7 +58,7 @@ pub enum LayersError {
     Machine(#[from] EvalError),
     /// A layer of integers could not be judged.
     #[error(transparent)]
-    Judge(#[from] JudgeError),
+    Judge(Box<JudgeError>),
     /// The mapping names a value that the program has not.
     #[error("--map {name}={value}: the program has no result and no instruction `{value}`; {known}")]
     Map {
@@ -180,6 +180,12 @@ struct Weighed {
     exact: Vec<f64>,
     /// The recorded arrays that the inputs are.
     judged_from: Vec<String>,
+}
+
+impl From<JudgeError> for LayersError {
+    fn from(error: JudgeError) -> LayersError {
+        LayersError::Judge(Box::new(error))
+    }
 }
 
 /// Judges the layers of two recordings of `program`, whose arguments are `arguments`.

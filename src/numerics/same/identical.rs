@@ -100,7 +100,8 @@ mod tests {
     fn one_program_has_the_same_plans_and_settings() {
         let one = program(Binary::Add, false, 2, "z");
         let entry = one.entry;
-        let changes: [(&str, fn(&mut Instruction)); 4] = [
+        type Change = fn(&mut Instruction);
+        let changes: [(&str, Change); 4] = [
             ("tiling", |z| z.tiling = Some(Arc::new(Tiling::of_k_block(64)))),
             ("library", |z| z.library = Some(Arc::new(LibraryFunction::Cholesky))),
             ("of_complex_function", |z| z.of_complex_function = true),
