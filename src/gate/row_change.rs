@@ -158,5 +158,8 @@ mod tests {
         // A finding that is gone at the cost of an error, and one that came.
         assert_eq!(of(&[("verdict", "unexpected-finding", "pass"), ("max_ulp", "1", "2")]), Change::Changed);
         assert_eq!(of(&[("verdict", "pass", "unexpected-finding"), ("max_ulp", "2", "1")]), Change::Worse);
+        let exchanged =
+            [("dropped_token[output=one]", "finding", "pass"), ("dropped_token[output=other]", "pass", "finding")];
+        assert_eq!(of(&exchanged), Change::Worse);
     }
 }

@@ -238,3 +238,20 @@ fn the_largest_packed_integers_come_in_order() {
         assert!(why.contains(says), "{why}");
     }
 }
+
+/// The init of an argmax ties with a row of nothing but its value: the lower index is chosen.
+#[test]
+fn the_init_of_an_argmax_is_chosen_by_its_index() {
+    for (own, index) in [(7, 0.0), (-1, -1.0)] {
+        let text = format!(
+            "HloModule m\nbetter {{ a = f32[] parameter(0)\n i = s32[] parameter(1)\n b = f32[] parameter(2)\n \
+             j = s32[] parameter(3)\n more = pred[] compare(a, b), direction=GT\n nan = pred[] compare(a, a), direction=NE\n \
+             g = pred[] or(more, nan)\n tie = pred[] compare(a, b), direction=EQ\n \
+             lower = pred[] compare(i, j), direction=LT\n earlier = pred[] and(tie, lower)\n first = pred[] or(earlier, g)\n \
+             v = f32[] select(g, a, b)\n k = s32[] select(first, i, j)\n ROOT r = (f32[], s32[]) tuple(v, k) }}\n\
+             ENTRY e {{ x = f32[3] parameter(0)\n at = s32[3] iota(), iota_dimension=0\n two = f32[] constant(2)\n \
+             init = s32[] constant({own})\n ROOT r = (f32[], s32[]) reduce(x, at, two, init), dimensions={{0}}, to_apply=better }}\n"
+        );
+        gives(&text, &[tensor(DType::F32, &[2, 2, 2])], &[&[2.0], &[index]]);
+    }
+}

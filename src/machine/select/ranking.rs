@@ -141,6 +141,14 @@ mod tests {
     const NAN: f32 = f32::NAN;
 
     #[test]
+    fn integers_of_64_bits_are_ranked_by_their_type() {
+        // All bits set: the largest unsigned number, and -1.
+        let row = [1, -1, 5];
+        assert_eq!([true, false].map(|unsigned| top_k_of_integers(&row, 2, true, unsigned)), [[1, 2], [2, 0]]);
+        assert_eq!([true, false].map(|unsigned| top_k_of_integers(&row, 1, false, unsigned)), [[0], [1]]);
+    }
+
+    #[test]
     fn a_sort_is_interrupted() {
         for ties in [Ties::InOrder, Ties::Unstable(Named(&LastFirst))] {
             let sort = || {
