@@ -29,16 +29,16 @@ impl fmt::Display for Detectable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.scale {
             Some(scale) => write!(f, "over {} outputs a factor shows from 1 + {scale:.1e} on", self.outputs)?,
-            None => write!(f, "over {} outputs no factor shows", self.outputs)?,
+            None => write!(f, "over {} outputs a factor is not distinguishable", self.outputs)?,
         }
         match self.dropped {
             Some(1) => write!(f, "; so does one missing product of K")?,
             Some(count) => write!(f, "; {count} missing products of K show")?,
-            None => write!(f, "; missing products of K do not show")?,
+            None => write!(f, "; missing products of K are not distinguishable")?,
         }
         for (name, is_told_apart) in &self.others {
-            let shows = if *is_told_apart { "shows" } else { "does not show" };
-            write!(f, "; {name} {shows}")?;
+            let shows = if *is_told_apart { " shows" } else { ": not distinguishable" };
+            write!(f, "; {name}{shows}")?;
         }
         Ok(())
     }
