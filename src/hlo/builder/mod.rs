@@ -4,6 +4,7 @@
 //! [`Lowering`] is what all computations of a module share, [`Body`] a computation in the making, [`Emitter`] one
 //! instruction of the file in one.
 
+pub mod array_operation;
 mod asked;
 mod body;
 mod call_sites;

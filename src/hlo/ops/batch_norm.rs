@@ -1,6 +1,7 @@
 //! Batch normalization as XLA expands it before any other pass, with its sums and quotients in its order (openxla/xla,
 //! `batchnorm_expander.cc`; FACTS 7.6).
 
+use crate::builder::array_operation::{binary, unary};
 use crate::builder::fill::number;
 use crate::builder::{Emitter, Value};
 use crate::error::LowerError;
@@ -87,7 +88,7 @@ impl Normalized {
     /// The reciprocal of the square root of a variance and epsilon.
     fn reciprocal(&self, e: &mut Emitter, variance: ValueId) -> Result<ValueId> {
         let widened = self.widened(e, variance)?;
-        e.emit(Op::Unary(Unary::Rsqrt), vec![widened], None)
+        unary(e, Unary::Rsqrt, widened)
     }
 
     /// `x * s + (offset - mean * s)` for `s = scale * rsqrt(variance + epsilon)`.
@@ -141,8 +142,4 @@ impl Normalized {
         let of_operand = binary(e, Binary::Multiply, scaled, rest)?;
         Ok(Value::Tuple([of_operand, of_scale, of_offset].map(Value::Array).to_vec()))
     }
-}
-
-fn binary(e: &mut Emitter, op: Binary, x: ValueId, y: ValueId) -> Result<ValueId> {
-    e.emit(Op::Binary(op), vec![x, y], None)
 }

@@ -7,6 +7,7 @@ use crate::tensor::DType;
 
 use crate::builder::Emitter;
 use crate::builder::Value;
+use crate::builder::array_operation::{binary, slice};
 use crate::builder::fill::{integer, spread};
 use crate::error::LowerError;
 
@@ -53,25 +54,16 @@ pub fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     Ok(Value::Tuple(vec![Value::Array(state), Value::Array(bits)]))
 }
 
-fn apply(e: &mut Emitter, binary: Binary, x: ValueId, y: ValueId) -> Result<ValueId> {
-    e.emit(Op::Binary(binary), vec![x, y], None)
-}
-
 /// `x op number`, element by element.
-fn with(e: &mut Emitter, binary: Binary, x: ValueId, number: i64) -> Result<ValueId> {
+fn with(e: &mut Emitter, op: Binary, x: ValueId, number: i64) -> Result<ValueId> {
     let (dtype, dims) = (e.shape(x).element_type(), e.shape(x).dims().to_vec());
     let number = integer(e, dtype, number, &dims)?;
-    apply(e, binary, x, number)
-}
-
-/// Elements of the state, as a list.
-fn slice(e: &mut Emitter, state: ValueId, start: usize, limit: usize) -> Result<ValueId> {
-    e.emit(Op::Slice { start: vec![start], limit: vec![limit], stride: vec![1] }, vec![state], None)
+    binary(e, op, x, number)
 }
 
 /// An element of the state.
 fn word(e: &mut Emitter, state: ValueId, at: usize) -> Result<ValueId> {
-    let list = slice(e, state, at, at + 1)?;
+    let list = slice(e, state, 0, [at, at + 1])?;
     e.reshape(list, &[])
 }
 
@@ -85,7 +77,7 @@ fn halves(e: &mut Emitter, whole: ValueId) -> Result<[ValueId; 2]> {
 fn joined(e: &mut Emitter, [lower, upper]: [ValueId; 2]) -> Result<ValueId> {
     let (lower, upper) = (e.convert(lower, DType::U64)?, e.convert(upper, DType::U64)?);
     let upper = with(e, Binary::ShiftLeft, upper, WORD)?;
-    apply(e, Binary::Or, lower, upper)
+    binary(e, Binary::Or, lower, upper)
 }
 
 /// A list of all that is given.
@@ -102,25 +94,25 @@ fn listed(e: &mut Emitter, words: &[ValueId]) -> Result<ValueId> {
 fn three_fry_block(e: &mut Emitter, counter: [ValueId; 2], key: [ValueId; 2]) -> Result<[ValueId; 2]> {
     const ROTATIONS: [[i64; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     let parity = with(e, Binary::Xor, key[0], 0x1bd1_1bda)?;
-    let keys = [key[0], key[1], apply(e, Binary::Xor, parity, key[1])?];
+    let keys = [key[0], key[1], binary(e, Binary::Xor, parity, key[1])?];
     let dims = e.shape(counter[0]).dims().to_vec();
     let mut x = [0; 2];
     for (side, word) in x.iter_mut().enumerate() {
         let key = spread(e, keys[side], &dims)?;
-        *word = apply(e, Binary::Add, counter[side], key)?;
+        *word = binary(e, Binary::Add, counter[side], key)?;
     }
     for group in 0..5 {
         for rotation in ROTATIONS[group % 2] {
-            x[0] = apply(e, Binary::Add, x[0], x[1])?;
+            x[0] = binary(e, Binary::Add, x[0], x[1])?;
             let left = with(e, Binary::ShiftLeft, x[1], rotation)?;
             let right = with(e, Binary::ShiftRightLogical, x[1], WORD - rotation)?;
-            let rotated = apply(e, Binary::Or, left, right)?;
-            x[1] = apply(e, Binary::Xor, x[0], rotated)?;
+            let rotated = binary(e, Binary::Or, left, right)?;
+            x[1] = binary(e, Binary::Xor, x[0], rotated)?;
         }
         let second = with(e, Binary::Add, keys[(group + 2) % 3], group as i64 + 1)?;
         for (word, key) in x.iter_mut().zip([keys[(group + 1) % 3], second]) {
             let key = spread(e, key, &dims)?;
-            *word = apply(e, Binary::Add, *word, key)?;
+            *word = binary(e, Binary::Add, *word, key)?;
         }
     }
     Ok(x)
@@ -131,7 +123,7 @@ fn counters(e: &mut Emitter, first: ValueId, dims: &[usize]) -> Result<ValueId> 
     let count = dims.iter().product();
     let places = e.emit(Op::Iota { dim: 0 }, vec![], Some(Shape::array(DType::U64, &[count])))?;
     let first = spread(e, first, &[count])?;
-    let counters = apply(e, Binary::Add, first, places)?;
+    let counters = binary(e, Binary::Add, first, places)?;
     e.reshape(counters, dims)
 }
 
@@ -182,8 +174,8 @@ fn philox_block(e: &mut Emitter, mut x: [ValueId; 4], mut key: [ValueId; 2]) -> 
         let mut mixed = [0; 2];
         for (side, mixed) in mixed.iter_mut().enumerate() {
             let key = spread(e, key[side], &dims)?;
-            let upper = apply(e, Binary::Xor, products[1 - side][1], x[2 * side + 1])?;
-            *mixed = apply(e, Binary::Xor, upper, key)?;
+            let upper = binary(e, Binary::Xor, products[1 - side][1], x[2 * side + 1])?;
+            *mixed = binary(e, Binary::Xor, upper, key)?;
         }
         x = [mixed[0], products[1][0], mixed[1], products[0][0]];
         for (key, step) in key.iter_mut().zip(STEPS) {
@@ -197,7 +189,7 @@ fn philox_block(e: &mut Emitter, mut x: [ValueId; 4], mut key: [ValueId; 2]) -> 
 fn added(e: &mut Emitter, [lower, upper]: [ValueId; 2], more: ValueId) -> Result<[ValueId; 2]> {
     let dims = e.shape(more).dims().to_vec();
     let (lower, upper) = (spread(e, lower, &dims)?, spread(e, upper, &dims)?);
-    let sum = apply(e, Binary::Add, lower, more)?;
+    let sum = binary(e, Binary::Add, lower, more)?;
     let less = Op::Compare { direction: Compare::Lt, order: CompareOrder::Partial };
     let carries = e.emit(less, vec![sum, lower], None)?;
     let raised = with(e, Binary::Add, upper, 1)?;
@@ -226,7 +218,7 @@ fn philox(e: &mut Emitter, state: ValueId, dtype: DType, dims: &[usize]) -> Resu
     }
     let bits = e.emit(Op::Concatenate { dim: 1 }, numbers, None)?;
     let bits = e.reshape(bits, &[blocks * each])?;
-    let bits = slice(e, bits, 0, count)?;
+    let bits = slice(e, bits, 0, [0, count])?;
     let bits = e.reshape(bits, dims)?;
     let blocks = integer(e, DType::U64, blocks as i64, &[])?;
     let next = added(e, counter, blocks)?;

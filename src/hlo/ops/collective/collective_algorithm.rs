@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::ast;
+use crate::builder::array_operation::slice;
 use crate::builder::{Emitter, Value};
 use crate::error::LowerError;
 use crate::ir::{CollectiveAlgorithm, CollectivePlan, Fusion, Ring, Setting, Steps};
@@ -11,7 +12,7 @@ use crate::settings;
 use crate::tensor::DType;
 
 use super::memory_tiles::Tiles;
-use super::per_member::{beside, dims_of, element_type, join, slice};
+use super::per_member::{beside, dims_of, element_type, join};
 
 type Result<T> = std::result::Result<T, LowerError>;
 

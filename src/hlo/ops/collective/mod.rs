@@ -8,13 +8,14 @@ mod per_member;
 mod ragged_exchange;
 mod replica_groups;
 
+use crate::builder::array_operation::slice;
 use crate::builder::{Emitter, Value};
 use crate::device_exchange;
 use crate::error::LowerError;
 use crate::ir::Fusion;
 use crate::opcode::{Collective, CollectiveDone, Opcode, Outside};
 
-use per_member::{arrays, beside, in_groups, join, nothing_taken, slice};
+use per_member::{arrays, beside, in_groups, join, nothing_taken};
 use replica_groups::pairs;
 
 type Result<T> = std::result::Result<T, LowerError>;

@@ -89,12 +89,3 @@ pub fn join(e: &mut Emitter, values: &[Value], dim: usize) -> Result<Value> {
     }
     beside(e, values, &mut |e, own| e.emit(Op::Concatenate { dim }, own, None))
 }
-
-/// The elements of an array from one place along a dim to another.
-pub fn slice(e: &mut Emitter, own: ValueId, dim: usize, [from, to]: [usize; 2]) -> Result<ValueId> {
-    let dims = e.shape(own).dims().to_vec();
-    let (mut start, mut limit) = (vec![0; dims.len()], dims);
-    (start[dim], limit[dim]) = (from, to);
-    let stride = vec![1; start.len()];
-    e.emit(Op::Slice { start, limit, stride }, vec![own], None)
-}

@@ -1,5 +1,6 @@
 //! Functions of complex numbers as arithmetic of their parts, in the compiler's formulas (FACTS 3.6).
 
+use crate::builder::array_operation::{binary, compare, select, unary};
 use crate::ir::{Binary, Compare, Op, Shape, Unary, ValueId};
 use crate::tensor::DType;
 
@@ -7,7 +8,7 @@ use crate::builder::Emitter;
 use crate::builder::fill::number;
 use crate::error::LowerError;
 
-use super::parts::{Parts, binary, compare, select, unary};
+use super::parts::Parts;
 use super::{special, truth};
 
 type Result<T> = std::result::Result<T, LowerError>;

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use crate::builder::array_operation::binary;
 use crate::ir::{Binary, LibraryFunction, Op, Shape};
 
-use super::parts::{Parts, binary};
+use super::parts::Parts;
 use crate::builder::Emitter;
 use crate::error::LowerError;
 

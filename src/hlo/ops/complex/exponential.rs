@@ -1,13 +1,14 @@
 //! Exponentials, logarithms and powers of complex numbers beside those of `complex_function`.
 
 use crate::builder::Emitter;
+use crate::builder::array_operation::{binary, compare, select, unary};
 use crate::builder::fill::number;
 use crate::error::LowerError;
 use crate::ir::{Binary, Compare, Unary, ValueId};
 use crate::tensor::DType;
 
 use super::complex_function::{abs, divide, exponential};
-use super::parts::{Parts, binary, compare, select, unary};
+use super::parts::Parts;
 use super::special::{equals, is_infinite, is_special};
 use super::truth;
 

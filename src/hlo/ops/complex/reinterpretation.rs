@@ -1,5 +1,6 @@
 //! `bitcast-convert` from and to complex numbers, whose real part comes first in memory.
 
+use crate::builder::array_operation::slice;
 use crate::builder::{Emitter, Value};
 use crate::error::LowerError;
 use crate::ir::{Op, Shape, ValueId};
@@ -55,10 +56,7 @@ fn to_parts(e: &mut Emitter, array: ValueId) -> Result<Parts> {
     let seen = bitcast::convert(e, array, pair)?;
     let mut parts = [0; 2];
     for (side, one) in parts.iter_mut().enumerate() {
-        let (mut start, mut limit) = (vec![0; claimed.dims().len() + 1], e.shape(seen).dims().to_vec());
-        (start[claimed.dims().len()], limit[claimed.dims().len()]) = (side, side + 1);
-        let stride = vec![1; start.len()];
-        let sliced = e.emit(Op::Slice { start, limit, stride }, vec![seen], None)?;
+        let sliced = slice(e, seen, claimed.dims().len(), [side, side + 1])?;
         *one = e.reshape(sliced, claimed.dims())?;
     }
     Ok(parts)

@@ -1,12 +1,13 @@
 //! Roots and directions of complex numbers.
 
 use crate::builder::Emitter;
+use crate::builder::array_operation::{binary, compare, select, unary};
 use crate::builder::fill::number;
 use crate::error::LowerError;
 use crate::ir::{Binary, Compare, Unary, ValueId};
 
 use super::complex_function::abs;
-use super::parts::{Parts, binary, compare, select, unary};
+use super::parts::Parts;
 use super::special::{equals, is_infinite, with_sign};
 
 type Result<T> = std::result::Result<T, LowerError>;

@@ -1,12 +1,11 @@
 //! Infinities, NaN and zeros of a complex number's parts.
 
 use crate::builder::Emitter;
+use crate::builder::array_operation::{binary, compare, select, unary};
 use crate::builder::fill::number;
 use crate::error::LowerError;
 use crate::ir::{Binary, Compare, Op, Unary, ValueId};
 use crate::tensor::DType;
-
-use super::parts::{binary, compare, select, unary};
 
 type Result<T> = std::result::Result<T, LowerError>;
 

@@ -1,12 +1,13 @@
 //! Trigonometric functions and hyperbolic tangents of complex numbers. The tangents are MLIR's formulas (FACTS 3.6).
 
 use crate::builder::Emitter;
+use crate::builder::array_operation::{binary, compare, select, unary};
 use crate::builder::fill::number;
 use crate::error::LowerError;
 use crate::ir::{Binary, Compare, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::parts::{Parts, binary, compare, select, unary};
+use super::parts::Parts;
 use super::special::{equals, is_infinite, is_special, with_sign};
 
 type Result<T> = std::result::Result<T, LowerError>;

@@ -6,12 +6,13 @@
 use std::sync::Arc;
 
 use crate::builder::Emitter;
+use crate::builder::array_operation::{binary, select};
 use crate::builder::fill::{number, spread};
 use crate::error::LowerError;
 use crate::ir::{Binary, LibraryFunction, Op, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
-use super::parts::{Parts, binary, select};
+use super::parts::Parts;
 use super::special::{equals, is_infinite, is_special};
 
 type Result<T> = std::result::Result<T, LowerError>;

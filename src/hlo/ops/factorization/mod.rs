@@ -9,13 +9,12 @@ mod qr;
 mod rows;
 mod tridiagonal;
 
-use crate::ir::{
-    Binary, Compare, CompareOrder, Decomposition, LibraryFunction, Op, Shape, TriangularSystem, Unary, ValueId,
-};
+use crate::ir::{Binary, Compare, Decomposition, LibraryFunction, Op, Shape, TriangularSystem, Unary, ValueId};
 use crate::tensor::DType;
 
 use crate::builder::Emitter;
 use crate::builder::Value;
+use crate::builder::array_operation::{binary, compare};
 use crate::builder::fill::integer;
 use crate::builder::library_call;
 use crate::error::LowerError;
@@ -210,14 +209,6 @@ fn square(e: &Emitter, a: ValueId) -> Result<(Vec<usize>, usize)> {
         }
         _ => Err(e.fail(format!("square matrices of floats are needed, not {shape}"))),
     }
-}
-
-fn binary(e: &mut Emitter, binary: Binary, x: ValueId, y: ValueId) -> Result<ValueId> {
-    e.emit(Op::Binary(binary), vec![x, y], None)
-}
-
-fn compare(e: &mut Emitter, direction: Compare, x: ValueId, y: ValueId) -> Result<ValueId> {
-    e.emit(Op::Compare { direction, order: CompareOrder::Partial }, vec![x, y], None)
 }
 
 /// The number of each element's row and of its column.

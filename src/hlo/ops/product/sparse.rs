@@ -1,10 +1,11 @@
 //! Operands of a convolution that have one element of each block of a dim, and its place in the block (FACTS 7.6).
 
+use crate::builder::array_operation::{compare, select};
 use crate::builder::fill::integer;
 use crate::builder::{Emitter, Value};
 use crate::error::LowerError;
 use crate::fields::fields;
-use crate::ir::{Compare, CompareOrder, Op, Shape, ValueId};
+use crate::ir::{Compare, Op, ValueId};
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -60,10 +61,9 @@ fn spread(e: &mut Emitter, values: ValueId, places: ValueId, config: &str) -> Re
     let mut elements = Vec::with_capacity(block);
     for place in 0..block {
         let own = integer(e, dtype, place as i64, shape.dims())?;
-        let compare = Op::Compare { direction: Compare::Eq, order: CompareOrder::Partial };
-        let is_here = e.emit(compare, vec![places, own], None)?;
-        let element = e.emit(Op::Select, vec![is_here, values, zeros], None)?;
-        elements.push(e.emit(Op::Reshape, vec![element], Some(Shape::array(shape.element_type(), &beside)))?);
+        let is_here = compare(e, Compare::Eq, places, own)?;
+        let element = select(e, is_here, values, zeros)?;
+        elements.push(e.reshape(element, &beside)?);
     }
     let whole = if block == 1 { elements[0] } else { e.emit(Op::Concatenate { dim: dim + 1 }, elements, None)? };
     let mut dims = shape.dims().to_vec();
