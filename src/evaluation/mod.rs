@@ -13,7 +13,7 @@ use crate::name::hint;
 use crate::oracle::{Ahead, Demand, Oracle, OracleError, Prepared, TruthTensor};
 use crate::run::{TooLarge, World, check_memory};
 use crate::subject;
-use crate::tensor::{DTYPES, DType, Data, Tensor};
+use crate::tensor::{DTYPES, DType, Data, Tensor, Unfit};
 
 pub use result_errors::{Distance, ResultError, WorstElement, result_errors};
 pub use token_rows::{TokenKind, TokenRows, TokenTruth, WrongRow, token_results};
@@ -140,25 +140,16 @@ fn in_shape(name: &str, tensor: &Tensor, shape: &Shape) -> Result<Tensor, Evalua
     };
     let narrow = shape.dtype().filter(|dtype| found == shape.with_dtype(safetensors::stored_as(*dtype)));
     let dtype = narrow.ok_or_else(wrong)?;
-    let given = tensor.data();
-    let data = match dtype.is_float() {
-        true => Data::from_f64s(dtype, &given.to_f64s()),
-        false => Data::from_i64s(dtype, &given.to_i64s()),
-    };
-    let data = data.ok_or_else(wrong)?;
-    let is_other = |at: &usize| {
-        let (before, after) = (given.get_f64(*at), data.get_f64(*at));
-        before != after && !(before.is_nan() && after.is_nan())
-    };
-    match (0..given.len()).find(is_other) {
-        Some(at) => Err(EvaluationError::ArgumentValue {
+    match tensor.data().exactly(dtype) {
+        Ok(data) => Ok(Tensor::new(tensor.dims(), data)),
+        Err(Unfit::Kind) => Err(wrong()),
+        Err(Unfit::Number(at)) => Err(EvaluationError::ArgumentValue {
             name: name.to_string(),
             found: shape_text(tensor),
-            value: given.get_f64(at),
+            value: tensor.data().get_f64(at),
             at,
             dtype,
         }),
-        None => Ok(Tensor::new(tensor.dims(), data)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod bytes;
 mod dtype;
+mod exactly;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use crate::num::{self, Direction};
 
 pub use bytes::BytesError;
 pub use dtype::{DTYPES, DType};
+pub use exactly::Unfit;
 
 /// Elements in row-major order. Types of fewer bits than eight, and the eight-bit floats, are kept as their codes.
 ///

@@ -7,7 +7,7 @@ use crate::file::safetensors::{self, FileError};
 use crate::file::{npy, npz, read_whole};
 use crate::ir::{Program, Shape};
 use crate::name::hint;
-use crate::tensor::{DType, Data, Tensor};
+use crate::tensor::{DType, Data, Tensor, Unfit};
 
 /// Why a recording cannot be read, or does not fit a program.
 #[derive(Debug, thiserror::Error)]
@@ -238,6 +238,29 @@ impl Recording {
         take(self, name, shape)
     }
 
+    /// The type of `shape`, whose dims an array must have, extents of 1 aside.
+    ///
+    /// # Errors
+    /// If it has other dims.
+    pub(crate) fn check_dims(&self, name: &str, tensor: &Tensor, shape: &Shape) -> Result<DType, RecordingError> {
+        let squeezed = |dims: &[usize]| dims.iter().copied().filter(|extent| *extent != 1).collect::<Vec<_>>();
+        let dtype = shape.dtype().filter(|_| squeezed(tensor.dims()) == squeezed(shape.dims()));
+        dtype.ok_or_else(|| self.unfit(name, tensor, shape, Unfit::Kind))
+    }
+
+    /// The error that an array has other dims than `shape` or numbers of another kind, or a number that its type has not.
+    pub(crate) fn unfit(&self, name: &str, tensor: &Tensor, shape: &Shape, unfit: Unfit) -> RecordingError {
+        let (file, name, shape_text) = (self.file(), name.to_string(), shape.to_string());
+        let found = Shape::array(tensor.dtype(), tensor.dims()).to_string();
+        match (unfit, shape.dtype()) {
+            (Unfit::Number(at), Some(dtype)) => {
+                let value = tensor.data().get_f64(at);
+                RecordingError::Value { file, name, found, at, value, dtype, shape: shape_text }
+            }
+            _ => RecordingError::Dims { file, name, found, shape: shape_text },
+        }
+    }
+
     /// An array as it is recorded; raw bytes (`V1`, `V2`: NumPy's form of the types of ml_dtypes) are of the type `dtype`.
     ///
     /// # Errors
@@ -287,54 +310,17 @@ fn coded(dtype: DType, codes: &[u8]) -> Option<Data> {
 /// If it has other dims, or a value that the type has not.
 pub(super) fn take(given: &Recording, name: &str, shape: &Shape) -> Result<Tensor, RecordingError> {
     let tensor = given.array(name, shape.dtype())?;
-    let found = Shape::array(tensor.dtype(), tensor.dims());
-    if found == *shape {
+    if Shape::array(tensor.dtype(), tensor.dims()) == *shape {
         return Ok(tensor);
     }
-    let dims = || RecordingError::Dims {
-        file: given.file(),
-        name: name.to_string(),
-        found: found.to_string(),
-        shape: shape.to_string(),
-    };
-    let dtype = shape.dtype().ok_or_else(dims)?;
-    let squeezed = |dims: &[usize]| dims.iter().copied().filter(|extent| *extent != 1).collect::<Vec<_>>();
-    if squeezed(tensor.dims()) != squeezed(shape.dims()) {
-        return Err(dims());
-    }
+    let dtype = given.check_dims(name, &tensor, shape)?;
     if let Data::U8(codes) = tensor.data()
         && let Some(coded) = coded(dtype, codes)
     {
         return Ok(Tensor::new(shape.dims(), coded));
     }
-    if tensor.dtype().is_float() != dtype.is_float() {
-        return Err(dims());
-    }
-    let data = if tensor.dtype() == dtype {
-        Some(tensor.data().clone())
-    } else if dtype.is_float() {
-        Data::from_f64s(dtype, &tensor.data().to_f64s())
-    } else if dtype == DType::Pred {
-        let values: Vec<bool> = (0..tensor.len()).map(|at| tensor.data().get_i64(at) != 0).collect();
-        Some(Data::Pred(values))
-    } else {
-        Data::from_i64s(dtype, &tensor.data().to_i64s())
-    };
-    let data = data.ok_or_else(dims)?;
-    let differs = |at: &usize| {
-        let (before, after) = (tensor.data().get_f64(*at), data.get_f64(*at));
-        before != after && !(before.is_nan() && after.is_nan())
-    };
-    match (0..tensor.len()).find(differs) {
-        Some(at) => Err(RecordingError::Value {
-            file: given.file(),
-            name: name.to_string(),
-            found: found.to_string(),
-            at,
-            value: tensor.data().get_f64(at),
-            dtype,
-            shape: shape.to_string(),
-        }),
-        None => Ok(Tensor::new(shape.dims(), data)),
+    match tensor.data().exactly(dtype) {
+        Ok(data) => Ok(Tensor::new(shape.dims(), data)),
+        Err(unfit) => Err(given.unfit(name, &tensor, shape, unfit)),
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::ir::{Op, Program, Shape, ValueId};
-use crate::judge::{Recording, RecordingError};
+use crate::judge::Recording;
 use crate::name::{hint, nearest};
-use crate::tensor::{DType, Data, Tensor};
+use crate::tensor::{DType, Data, Tensor, Unfit};
 
 use super::LayersError;
 
@@ -70,9 +70,8 @@ impl Checkpoints {
     /// The narrow type that all numbers have which the program computes in f32, if there is one: bf16 or f16.
     pub fn narrower_type(&self, program: &Program) -> Option<DType> {
         let computed = self.values.iter().filter(|(id, _)| !is_argument(program, **id)).map(|(_, (_, tensor))| tensor);
-        let wide: Vec<Vec<f64>> =
-            computed.filter(|tensor| tensor.dtype() == DType::F32).map(|tensor| tensor.data().to_f64s()).collect();
-        let fits = |dtype: &DType| wide.iter().all(|values| fitting(*dtype, values).is_some());
+        let wide: Vec<&Data> = computed.map(Tensor::data).filter(|data| data.dtype() == DType::F32).collect();
+        let fits = |dtype: &DType| wide.iter().all(|data| data.exactly(*dtype).is_ok());
         [DType::BF16, DType::F16].into_iter().find(fits).filter(|_| !wide.is_empty())
     }
 }
@@ -92,35 +91,14 @@ pub(super) fn is_argument(program: &Program, id: ValueId) -> bool {
     matches!(program.entry().instructions[id].op, Op::Parameter(_))
 }
 
-/// An array in the dims of its value, extents of 1 aside, and in the value's type if every number fits.
+/// An array in the dims of its value, extents of 1 aside, and in the value's type; a float of another type keeps its own where
+/// not every number fits.
 fn in_dims(recording: &Recording, name: &str, shape: &Shape) -> Result<Tensor, LayersError> {
     let tensor = recording.array(name, shape.dtype())?;
-    let found = Shape::array(tensor.dtype(), tensor.dims());
-    let dims = || RecordingError::Dims {
-        file: recording.file(),
-        name: name.to_string(),
-        found: found.to_string(),
-        shape: shape.to_string(),
-    };
-    let dtype = shape.dtype().ok_or_else(dims)?;
-    let squeezed = |dims: &[usize]| dims.iter().copied().filter(|extent| *extent != 1).collect::<Vec<_>>();
-    if squeezed(tensor.dims()) != squeezed(shape.dims()) || tensor.dtype().is_float() != dtype.is_float() {
-        return Err(dims().into());
+    let dtype = recording.check_dims(name, &tensor, shape)?;
+    match tensor.data().exactly(dtype) {
+        Ok(data) => Ok(Tensor::new(shape.dims(), data)),
+        Err(Unfit::Number(_)) if dtype.is_float() => Ok(Tensor::new(shape.dims(), tensor.data().clone())),
+        Err(unfit) => Err(recording.unfit(name, &tensor, shape, unfit).into()),
     }
-    if tensor.dtype() == dtype {
-        return Ok(Tensor::new(shape.dims(), tensor.data().clone()));
-    }
-    if !dtype.is_float() {
-        return Ok(recording.take(name, shape)?);
-    }
-    let data = fitting(dtype, &tensor.data().to_f64s());
-    Ok(Tensor::new(shape.dims(), data.unwrap_or_else(|| tensor.data().clone())))
-}
-
-/// The numbers in this type, if each of them has its place there.
-fn fitting(dtype: DType, values: &[f64]) -> Option<Data> {
-    Data::from_f64s(dtype, values).filter(|data| {
-        let stored = data.to_f64s();
-        stored.iter().zip(values).all(|(a, b)| a == b || a.is_nan() && b.is_nan())
-    })
 }

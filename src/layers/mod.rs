@@ -20,6 +20,7 @@ use serde::Serialize;
 use crate::ir::{Class, Compare, Op, Program, Shape, Unary, ValueId};
 use crate::judge::{self, JudgeError, Pattern, Recording, RecordingError, Verdict};
 use crate::machine::{Chip, EvalError, Mode, PRECISIONS};
+use crate::metric::relative_rms;
 use crate::tensor::{DType, Tensor};
 
 use checkpoint::{Checkpoints, is_argument};
@@ -231,7 +232,8 @@ pub fn layers(
             };
             let name = &found.values[&id].0;
             let is_first = judged.first_outside[at].is_none();
-            let side = settle(layer, name, *rank, &settings.modes[at], is_first, &mut judged.notes)?;
+            let mut side = settle(layer, name, *rank, &settings.modes[at], is_first, &mut judged.notes)?;
+            side.judged_from.clone_from(&layer.judged_from);
             if side.verdict == Verdict::Outside && is_first {
                 judged.first_outside[at] = Some(name.clone());
             }
@@ -288,8 +290,7 @@ fn weigh(
         PartArgument::Argument(_) => None,
     };
     let judged_from: Vec<String> = part.arguments.iter().filter_map(name_of).collect();
-    let exact = Vec::new();
-    let mut weighed = Weighed { by_rank: Vec::new(), part, inputs, observed, exact, judged_from: judged_from.clone() };
+    let mut weighed = Weighed { by_rank: Vec::new(), part, inputs, observed, exact: Vec::new(), judged_from };
     let shape = &program.entry().instructions[id].shape;
     let format = shape.dtype().and_then(DType::format);
     let Some(format) = format.filter(|_| weighed.part.program.double.is_none()) else { return Ok(weighed) };
@@ -297,8 +298,7 @@ fn weigh(
     let values = weighed.observed.data().to_f64s();
     let rounds = weighed.part.operations.iter().any(|id| may_round(&program.entry().instructions[*id].op));
     let seen = Observed { values: &values, dims: shape.dims(), format, rounds };
-    let of_rank = |rank| seen.weigh(&explained, rank).map(|side| Side { judged_from: judged_from.clone(), ..side });
-    weighed.by_rank = (0..PRECISIONS.len()).map(of_rank).collect();
+    weighed.by_rank = (0..PRECISIONS.len()).map(|rank| seen.weigh(&explained, rank)).collect();
     weighed.exact = explained.exact;
     Ok(weighed)
 }
@@ -390,7 +390,7 @@ fn by_judge(layer: &Weighed, name: &str, named: Option<Mode>, side: Option<Side>
         verdict: result.verdict,
         because: Vec::new(),
         mode: None,
-        judged_from: layer.judged_from.clone(),
+        judged_from: Vec::new(),
         error,
         explained: 0.0,
         ratio: result.ratio,
@@ -457,14 +457,7 @@ fn join(
     let part = weighed.iter().flatten().next().map(|layer| &layer.part);
     let operations = part.map(|part| part.operations.iter().map(|id| instructions[*id].name.clone()).collect());
     let name = sides.iter().find_map(|(found, _, _)| found.values.get(&id)).map(|(name, _)| name.clone());
-    let relative = |a: &[f64], b: &[f64]| {
-        let (mut difference, mut size) = (0.0, 0.0);
-        for (x, y) in a.iter().zip(b).filter(|(x, y)| x.is_finite() && y.is_finite()) {
-            difference += (x - y) * (x - y);
-            size += x * x;
-        }
-        if difference == 0.0 { 0.0 } else { (difference / size).sqrt() }
-    };
+    let relative = |a: &[f64], b: &[f64]| relative_rms(b.iter().copied().zip(a.iter().copied()));
     let (mut drift, mut inherited) = (None, None);
     if let [Some(a), Some(b)] = weighed[..] {
         drift = Some(relative(&a.observed.data().to_f64s(), &b.observed.data().to_f64s()));
