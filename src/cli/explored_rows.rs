@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::explore::{Answer, Decision, Exploration, Settings, Witness};
+use crate::ir::movement::index_of;
 
 use super::Failure;
 use super::choice_text::tell_choices;
@@ -51,19 +52,11 @@ impl Told {
     fn new(found: &Exploration, witness: &Witness) -> Told {
         let program = &found.choices.program;
         let result = &program.entry().instructions[program.outputs()[witness.differs.output]];
-        let mut rest = witness.differs.element;
-        let place = |extent: &usize| {
-            let at = rest % extent.max(&1);
-            rest /= extent.max(&1);
-            at
-        };
-        let mut index: Vec<usize> = result.shape.dims().iter().rev().map(place).collect();
-        index.reverse();
         Told {
             mode: witness.mode.to_string(),
             result: found.choices.program.output_names[witness.differs.output].clone(),
             element: witness.differs.element,
-            index,
+            index: index_of(result.shape.dims(), witness.differs.element),
             declared: witness.differs.declared,
             chosen: witness.differs.chosen,
             choices: tell_choices(&found.choices, &witness.taken),

@@ -27,6 +27,6 @@ pub use accepted_line::line_key;
 pub use change::{Change, ChangeKind, Difference, NotUnderstood};
 pub use compare::difference;
 pub use outcome::{Maximum, Outcome, OutcomeError, Scores, outcomes};
-pub use result_difference::{Lost, Right, Verdict};
-pub use results::DiffError;
+pub use result_difference::{Lost, Right, Verdict, differences};
+pub use results::{DiffError, parameters_text};
 pub use scores::rank_tokens;

@@ -14,7 +14,7 @@ use super::expression::{ExpressionHead, Expressions, ReductionOperation};
 use super::graph::ArithmeticHabits;
 use super::graph::Graph;
 use super::result_difference::{Verdict, differences, float, integers, nans_of_other_bits, sets, ties, tokens, width};
-use super::results::{DiffError, same_results};
+use super::results::{DiffError, parameters_text, same_results};
 
 /// Why two programs have no results to compare.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -121,10 +121,7 @@ pub fn outcomes(
     announce: &mut dyn FnMut(Ahead),
 ) -> Result<Vec<Outcome>, OutcomeError> {
     same_results(before, after)?;
-    let takes = |import: &Import| {
-        let shapes = import.program.entry().parameter_shapes().into_iter().map(|shape| shape.to_string());
-        format!("({})", shapes.collect::<Vec<_>>().join(", "))
-    };
+    let takes = |import: &Import| parameters_text(&import.program);
     if takes(before) != takes(after) {
         return Err(OutcomeError::Parameters { before: takes(before), after: takes(after) });
     }

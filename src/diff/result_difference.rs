@@ -130,7 +130,7 @@ pub(super) fn width(tensor: &Tensor) -> usize {
 }
 
 /// The elements whose bits differ. Every NaN counts as one: IEEE 754 leaves its bits open, and operands that commute decide them.
-pub(super) fn differences(a: &Tensor, b: &Tensor) -> Vec<bool> {
+pub fn differences(a: &Tensor, b: &Tensor) -> Vec<bool> {
     (0..a.len()).map(|i| has_other_bits(a, b, i) && !is_nan_in_both(a, b, i)).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Whether two programs can be two forms of one.
 
 use crate::hlo::Import;
-use crate::ir::ValueId;
+use crate::ir::{Program, ValueId};
 
 /// Why two programs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,6 +41,12 @@ pub enum DiffError {
 
 fn devices(count: usize) -> String {
     if count == 1 { "one device".to_string() } else { format!("{count} devices") }
+}
+
+/// The types and dims of a program's arguments, such as `(f32[8,4], s32[])`.
+pub fn parameters_text(program: &Program) -> String {
+    let shapes = program.entry().parameter_shapes().into_iter().map(|shape| shape.to_string());
+    format!("({})", shapes.collect::<Vec<_>>().join(", "))
 }
 
 /// Whether two programs have the same number of results, of the same dims.

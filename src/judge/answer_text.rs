@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::ir::movement::index_of;
+
 use super::{Judged, JudgedResult};
 
 /// Modes that a line names.
@@ -88,13 +90,7 @@ fn factor(value: f64) -> String {
 
 /// The index of a flat position in an array of these dims, such as `[3,17]`.
 fn place(dims: &[usize], at: usize) -> String {
-    let mut rest = at;
-    let mut index: Vec<String> = Vec::with_capacity(dims.len());
-    for extent in dims.iter().rev().map(|extent| (*extent).max(1)) {
-        index.push((rest % extent).to_string());
-        rest /= extent;
-    }
-    index.reverse();
+    let index: Vec<String> = index_of(dims, at).iter().map(usize::to_string).collect();
     format!("[{}]", index.join(","))
 }
 

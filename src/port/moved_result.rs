@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::diff::rank_tokens;
+use crate::diff::{differences, parameters_text, rank_tokens};
 use crate::evaluation::{
     NamedResult, ResultError, RoundTo, TokenKind, TokenRows, TokenTruth, exact, result_errors, shape_text,
     token_results,
@@ -93,10 +93,7 @@ pub fn moved_results(
     inputs: String,
     announce: &mut dyn FnMut(Ahead),
 ) -> Result<MovedResults, PortError> {
-    let takes = |side: Side| {
-        let shapes = side.import.program.entry().parameter_shapes().into_iter().map(|shape| shape.to_string());
-        format!("({})", shapes.collect::<Vec<_>>().join(", "))
-    };
+    let takes = |side: Side| parameters_text(&side.import.program);
     if takes(before) != takes(after) {
         return Err(PortError::Arguments { before: takes(before), after: takes(after) });
     }
@@ -115,7 +112,7 @@ pub fn moved_results(
         result: name.clone(),
         shape: shape_text(&one[at]),
         elements: one[at].len(),
-        differing: (0..one[at].len()).filter(|element| is_other(&one[at], &other[at], *element)).count(),
+        differing: differences(&one[at], &other[at]).into_iter().filter(|differs| *differs).count(),
         before: figures(&of_one, at),
         after: figures(&of_other, at),
     });
@@ -141,17 +138,6 @@ fn errors(names: &[String], results: &[Tensor], truth: &[NamedResult]) -> Result
 /// The figures of a result; none where the truth of no element is known.
 fn figures(error: &ResultError) -> Option<ErrorFigures> {
     Some(ErrorFigures { largest: error.worst?.error, relative_rms: error.relative_rms })
-}
-
-/// Whether an element has other bits; a NaN is like any other.
-fn is_other(one: &Tensor, other: &Tensor, element: usize) -> bool {
-    let [a, b] = [one, other].map(|tensor| tensor.data().get_f64(element));
-    let is_nan = one.dtype().is_float() && a.is_nan() && b.is_nan();
-    let has_other_bits = match one.dtype() == other.dtype() {
-        true => one.data().bits(element) != other.data().bits(element),
-        false => a.to_bits() != b.to_bits(),
-    };
-    has_other_bits && !is_nan
 }
 
 /// The tokens of the results that give some.
@@ -189,6 +175,5 @@ fn moved_tokens(
 /// Rows along the last dim with an element that differs; of at most one dim each element is a row.
 fn rows_that_differ(one: &Tensor, other: &Tensor) -> usize {
     let width = if one.dims().len() < 2 { 1 } else { one.dims().last().copied().unwrap_or(1).max(1) };
-    let rows = 0..one.len() / width;
-    rows.filter(|row| (row * width..(row + 1) * width).any(|element| is_other(one, other, element))).count()
+    differences(one, other).chunks(width).filter(|row| row.contains(&true)).count()
 }

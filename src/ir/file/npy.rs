@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use crate::ir::movement::for_each_index;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::npy_header::{Header, split};
@@ -88,20 +89,10 @@ fn last_dim_first(elements: &[u8], shape: &[usize], size: usize) -> Vec<u8> {
         strides[dim] = strides[dim - 1] * shape[dim - 1];
     }
     let mut ordered = Vec::with_capacity(elements.len());
-    let mut place = vec![0; shape.len()];
-    let mut from = 0;
-    while ordered.len() < elements.len() {
+    for_each_index(shape, |_, index| {
+        let from: usize = index.iter().zip(&strides).map(|(at, stride)| at * stride).sum();
         ordered.extend_from_slice(&elements[from..from + size]);
-        for dim in (0..shape.len()).rev() {
-            place[dim] += 1;
-            from += strides[dim];
-            if place[dim] < shape[dim] {
-                break;
-            }
-            from -= shape[dim] * strides[dim];
-            place[dim] = 0;
-        }
-    }
+    });
     ordered
 }
 

@@ -201,6 +201,16 @@ pub fn for_each_index(dims: &[usize], mut visit: impl FnMut(usize, &[usize])) {
     }
 }
 
+/// The index along each of `dims` of a row-major position; 0 along a dim without elements.
+pub fn index_of(dims: &[usize], position: usize) -> Vec<usize> {
+    let (mut index, mut rest) = (vec![0; dims.len()], position);
+    for (at, extent) in dims.iter().enumerate().rev() {
+        index[at] = rest % (*extent).max(1);
+        rest /= (*extent).max(1);
+    }
+    index
+}
+
 /// Elements of one step along each dim.
 pub fn row_major(dims: &[usize]) -> Vec<isize> {
     let mut strides = vec![1; dims.len()];

@@ -1,5 +1,7 @@
 //! Blocks of a tensor that share a scale: so many elements along each axis, the last block of an axis ragged.
 
+use crate::ir::movement::index_of;
+
 /// A tensor cut into blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocks {
@@ -37,12 +39,7 @@ impl Blocks {
 
     /// Place of a block along each axis, from its number in row-major order.
     pub fn place(&self, block: usize) -> Vec<usize> {
-        let (mut place, mut rest) = (vec![0; self.dims.len()], block);
-        for (at, count) in self.counts().into_iter().enumerate().rev() {
-            place[at] = rest % count.max(1);
-            rest /= count.max(1);
-        }
-        place
+        index_of(&self.counts(), block)
     }
 
     /// Row-major positions of a block's elements, in order.
