@@ -77,3 +77,25 @@ fn results_that_change_places_are_not_proven() {
         }
     }
 }
+
+/// Places behind a start that only the run knows: a slice is not its reverse, and an update keeps what lies below it.
+#[test]
+fn places_behind_an_unknown_start_are_apart() {
+    let with_start = |last: &str| {
+        format!(
+            "HloModule m\nENTRY main {{\n x = f32[6] parameter(0)\n y = f32[6] parameter(1)\n z = f32[2] parameter(2)\n \
+             i = s32[] parameter(3)\n {last}\n}}\n"
+        )
+    };
+    let slice = "f32[2] dynamic-slice(x, i), dynamic_slice_sizes={2}";
+    let pairs = [
+        [format!("ROOT s = {slice}"), format!("s = {slice}\n ROOT r = f32[2] reverse(s), dimensions={{0}}")],
+        ["x", "y"].map(|below| format!("ROOT r = f32[6] dynamic-update-slice({below}, z, i)")),
+    ];
+    for [one, other] in pairs.map(|pair| pair.map(|last| with_start(&last))) {
+        for mode in MODES {
+            assert!(is_proven(&one, &one, mode), "in {mode}, a program and itself:\n{one}");
+            assert!(!is_proven(&one, &other, mode), "in {mode}:\n{one}\n{other}");
+        }
+    }
+}
