@@ -438,6 +438,24 @@ fn ties_are_read_row_by_row() {
     );
 }
 
+/// Greedy decoding takes the first place: of equal values the lower index stands there.
+#[test]
+fn a_tie_for_the_first_place_has_an_order() {
+    let bench = bench("top_k[dtype=f32,k=3]", "cpu/f32/off", &[&[1.0, 2.0, 2.0]]);
+    let values = floats(DType::F32, &[&[2.0, 2.0, 1.0]]);
+    says(
+        &bench,
+        "ties",
+        &none(),
+        &[values, integers(&[1, 3], &[2, 1, 0])],
+        "
+        finding: misplaced=1
+        1 of 1 rows are not in the declared order
+        - row 40: equal values out of order in [2, 1, 0]
+    ",
+    );
+}
+
 #[test]
 fn recall_counts_the_true_top() {
     let rows: [&[f64]; 2] = [&[1.0, 2.0, 3.0, 4.0, 5.0], &[9.0, 2.0, 9.0, 7.0, 8.0]];
