@@ -102,8 +102,8 @@ pub(super) fn modes(settings: &Settings, side: usize) -> Vec<Mode> {
     modes
 }
 
-/// Whether two results are the same numbers.
-fn is_same(a: &[f64], b: &[f64]) -> bool {
+/// Whether two results are the same numbers, the sign of a zero among them; all NaNs count as one.
+pub(super) fn is_same(a: &[f64], b: &[f64]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan())
 }
 

@@ -68,11 +68,8 @@ impl Observed<'_> {
         let far: Vec<usize> = (0..self.values.len()).filter(far).collect();
         let bad_rows: Vec<usize> = (0..rows).filter(|row| own[*row].sqrt() > ROW * scale[*row]).collect();
         let ratio = if error == 0.0 { 0.0 } else { error / allowed };
-        let is_bits = |mode: &&&super::explained::ModeErrors| {
-            let same = |(x, y): (&f64, &f64)| x == y || x.is_nan() && y.is_nan();
-            self.values.iter().zip(&mode.on_machine).all(same)
-        };
-        let bits = modes.iter().find(is_bits);
+        // A zero of the other sign is another number: its reciprocal and its square root differ.
+        let bits = modes.iter().find(|mode| super::explained::is_same(self.values, &mode.on_machine));
         let mut side = Side {
             verdict: Verdict::Conforming,
             because: Vec::new(),
@@ -194,6 +191,24 @@ mod tests {
         assert_ne!(observed.weigh(&explained, 0).unwrap().verdict, Verdict::Outside);
         assert!(observed.weigh(&explained, 3).is_none());
         observed.weigh(&explained, 2).unwrap()
+    }
+
+    #[test]
+    fn a_zero_of_the_other_sign_is_not_the_same_bits() {
+        let mode = ModeErrors {
+            mode: "cpu/highest/off".parse().unwrap(),
+            rank: 0,
+            on_machine: vec![0.0, 1.0, f64::NAN],
+            rows: vec![SCALE * SCALE],
+        };
+        let explained = Explained { exact: vec![0.0, 1.0, f64::NAN], modes: vec![mode] };
+        for (zero, verdict) in [(0.0, Verdict::Bits), (-0.0, Verdict::Conforming)] {
+            let values = [zero, 1.0, -f64::NAN];
+            let observed = Observed { values: &values, dims: &[3], format: &F32, rounds: true };
+            let side = observed.weigh(&explained, 0).unwrap();
+            assert_eq!(side.verdict, verdict, "{zero}");
+            assert_eq!(side.ratio, Some(0.0), "{zero}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod names;
 mod notice;
 mod opening;
 mod own_kernel;
+mod rust_kernels;
 mod tiling;
 mod words;
 
