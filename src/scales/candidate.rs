@@ -6,7 +6,7 @@ use crate::scaled::{Extreme, Rule, ScaleType, per_tensor_scale, rules_of};
 
 use super::given::Given;
 use super::read_case::Case;
-use super::rounded::{Block, moved};
+use super::rounded::{Block, code_beside};
 use super::scales_answer::Class;
 
 /// The part of the per-tensor scale in a candidate.
@@ -186,7 +186,7 @@ pub(super) fn classes(case: &Case, all: &[Candidate], blocks: &[(Block, Extreme)
     let agreement = |one: &Candidate| -> Vec<bool> {
         blocks
             .iter()
-            .map(|(block, extreme)| one.permits(case, extreme, moved(case.types.scales, block.scale, offset)))
+            .map(|(block, extreme)| one.permits(case, extreme, code_beside(case.types.scales, block.scale, offset)))
             .collect()
     };
     let columns: Vec<Vec<bool>> = all.iter().map(agreement).collect();

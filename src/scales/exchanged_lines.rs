@@ -2,7 +2,7 @@
 
 use super::candidate::Ranked;
 use super::read_case::Case;
-use super::rounded::{self, Way, moved, scale_beside};
+use super::rounded::{self, Way, code_beside, scale_beside};
 
 /// Lines that are compared with each other, at most: more of them are no exchange of a few.
 const MOST_LINES: usize = 64;
@@ -35,7 +35,7 @@ fn gives(case: &Case, top: &Ranked, offset: i64, way: &Way, [own, scale, element
     if block.codes.len() != block.values.len() {
         return false;
     }
-    let is_permitted = top.permits(case, &extreme, moved(case.types.scales, block.scale, offset));
+    let is_permitted = top.permits(case, &extreme, code_beside(case.types.scales, block.scale, offset));
     let divisor = scale_beside(case.types.scales, block.scale, offset);
     // Elements of blocks of zeros, and under scales that are no number, say nothing.
     let follows = |divisor| rounded::all_follow(&case.types, way, &block, divisor);

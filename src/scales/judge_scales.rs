@@ -9,7 +9,7 @@ use super::candidate::{Candidate, Ranked, candidates, classes};
 use super::exchanged_lines;
 use super::given::{Given, ScalesError};
 use super::read_case::Case;
-use super::rounded::{self, Block, STEPS, Types, Way, moved, scale_beside};
+use super::rounded::{self, Block, STEPS, Types, Way, code_beside, scale_beside};
 use super::scales_answer::{Answer, Class, Disagreement, ElementsAnswer, OtherElement, PerTensorAnswer};
 
 /// Elements of a block that readings are compared by.
@@ -34,7 +34,7 @@ fn score(case: &Case, given: &Given, values: &[f32]) -> f64 {
     let steps = [0, 1, -1];
     let supports = |candidate: &Candidate, step: i64| {
         let is_given = |(block, extreme): &&(Block, Extreme)| {
-            candidate.permits(case, extreme, moved(case.types.scales, block.scale, -step))
+            candidate.permits(case, extreme, code_beside(case.types.scales, block.scale, -step))
         };
         blocks.iter().filter(is_given).count()
     };
@@ -277,7 +277,7 @@ fn disagreements(case: &Case, top: &Ranked, offset: i64, way: &Way) -> (usize, O
     for at in 0..case.scales.codes.len() {
         let block = case.block(at);
         let extreme = case.extreme(&block);
-        if top.permits(case, &extreme, moved(case.types.scales, block.scale, offset)) {
+        if top.permits(case, &extreme, code_beside(case.types.scales, block.scale, offset)) {
             continue;
         }
         count += 1;
@@ -356,7 +356,7 @@ fn element_answer(case: &Case, way: &Way, ways: &[(Way, usize)], all: &[Candidat
         match step {
             Some(step) => {
                 *found.by_another_scale.entry(step).or_default() += 1;
-                behind.push((extreme, moved(types.scales, block.scale, step)));
+                behind.push((extreme, code_beside(types.scales, block.scale, step)));
             }
             None => found.by_none += 1,
         }

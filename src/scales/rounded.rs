@@ -39,7 +39,7 @@ pub struct Types {
 }
 
 /// Code of a scale some steps beside another one: of floats a step is a factor of two.
-pub fn moved(scales: ScaleType, code: u64, step: i64) -> i64 {
+pub fn code_beside(scales: ScaleType, code: u64, step: i64) -> i64 {
     let unit = match scales {
         ScaleType::Float(dtype) => dtype.format().map_or(1, |format| 1i64 << format.fraction_bits),
         ScaleType::E8M0 | ScaleType::E4M3 => 1,
@@ -49,7 +49,7 @@ pub fn moved(scales: ScaleType, code: u64, step: i64) -> i64 {
 
 /// Number of a scale some steps beside a code; `None` where there is no number that elements are divided by.
 pub fn scale_beside(scales: ScaleType, code: u64, step: i64) -> Option<f64> {
-    let beside = u64::try_from(moved(scales, code, step)).ok()?;
+    let beside = u64::try_from(code_beside(scales, code, step)).ok()?;
     // Libraries divide differently under 2^-127.
     let is_left_out =
         scales == ScaleType::E8M0 && !(1..255).contains(&beside) || scales == ScaleType::E4M3 && beside > 126;
