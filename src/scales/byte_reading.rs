@@ -4,6 +4,7 @@ use crate::num::{exp2i, floor_log2};
 use crate::scaled::{Blocks, E2M1, E2M3, E3M2, E4M3, E5M2, Element, INT4, INT8, ScaleType};
 use crate::tensor::{DType, Data, Tensor};
 
+pub use super::exchange::Exchange;
 use super::given::{Given, ScalesError};
 
 /// Order of codes in bytes.
@@ -30,35 +31,6 @@ impl Packing {
             Packing::HighFirst => "high nibble first",
             Packing::SixLowFirst => "four codes in three bytes, low bits first",
             Packing::SixHighFirst => "four codes in three bytes, high bits first",
-        }
-    }
-}
-
-/// Rows and columns that are exchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exchange {
-    /// None: dims and order agree.
-    None,
-    /// The scales' dims are reversed.
-    ScaleDims,
-    /// The scales lie in column-major order under row-major dims.
-    ScaleOrder,
-    /// The elements are the transpose of the input's.
-    Elements,
-}
-
-impl Exchange {
-    /// The fault in words, `None` where there is none.
-    pub fn fault(self) -> Option<&'static str> {
-        match self {
-            Exchange::None => None,
-            Exchange::ScaleDims => Some("rows and columns of the scales are exchanged: they are stored transposed"),
-            Exchange::ScaleOrder => {
-                Some("rows and columns of the scales are exchanged: they lie in column-major order")
-            }
-            Exchange::Elements => {
-                Some("rows and columns of the elements are exchanged: they are the input's transposed")
-            }
         }
     }
 }
@@ -384,6 +356,13 @@ pub fn scales(given: &Given, elements: &Elements) -> Result<Vec<Scales>, ScalesE
         };
         for dims in scale_dims(&elements.dims, stored, native) {
             push(&dims, &codes, Exchange::None);
+            if given.input.is_some() && codes.len() > 2 {
+                let mut turned = codes.clone();
+                turned.rotate_left(1);
+                push(&dims, &turned, Exchange::FromBefore);
+                turned.rotate_right(2);
+                push(&dims, &turned, Exchange::FromAfter);
+            }
             if given.input.is_some() && dims.iter().filter(|dim| **dim > 1).count() > 1 {
                 push(&reversed(&dims), &transposed(&codes, &reversed(&dims)), Exchange::ScaleDims);
                 push(&dims, &transposed(&codes, &dims), Exchange::ScaleOrder);

@@ -6,7 +6,7 @@ use crate::scaled::{Extreme, Rule, ScaleType, per_tensor_scale, rules_of};
 
 use super::given::Given;
 use super::read_case::Case;
-use super::rounded::Block;
+use super::rounded::{Block, code_beside};
 use super::scales_answer::Class;
 
 /// The part of the per-tensor scale in a candidate.
@@ -184,7 +184,10 @@ fn known_edges(case: &Case, all: &[Candidate], blocks: &[(Block, Extreme)]) -> O
 /// Classes of candidates, the best first, for scales that are `offset` steps lower than the rule's.
 pub(super) fn classes(case: &Case, all: &[Candidate], blocks: &[(Block, Extreme)], offset: i64) -> Vec<Ranked> {
     let agreement = |one: &Candidate| -> Vec<bool> {
-        blocks.iter().map(|(block, extreme)| one.permits(case, extreme, block.scale as i64 + offset)).collect()
+        blocks
+            .iter()
+            .map(|(block, extreme)| one.permits(case, extreme, code_beside(case.types.scales, block.scale, offset)))
+            .collect()
     };
     let columns: Vec<Vec<bool>> = all.iter().map(agreement).collect();
     let is_edge: Vec<bool> = blocks.iter().map(|(_, extreme)| edge(extreme).is_some()).collect();

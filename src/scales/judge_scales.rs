@@ -6,9 +6,10 @@ use crate::scaled::{Extreme, Quotient, Rounding, ScaleType, per_tensor_scale};
 
 use super::byte_reading::{self as reading, Exchange};
 use super::candidate::{Candidate, Ranked, candidates, classes};
+use super::exchanged_lines;
 use super::given::{Given, ScalesError};
 use super::read_case::Case;
-use super::rounded::{self, Block, STEPS, Types, Way, scale_beside};
+use super::rounded::{self, Block, STEPS, Types, Way, code_beside, scale_beside};
 use super::scales_answer::{Answer, Class, Disagreement, ElementsAnswer, OtherElement, PerTensorAnswer};
 
 /// Elements of a block that readings are compared by.
@@ -30,10 +31,11 @@ fn score(case: &Case, given: &Given, values: &[f32]) -> f64 {
         return 0.0;
     }
     let all = candidates(given, case, values);
-    let steps: &[i64] = if matches!(case.types.scales, ScaleType::Float(_)) { &[0] } else { &[0, 1, -1] };
+    let steps = [0, 1, -1];
     let supports = |candidate: &Candidate, step: i64| {
-        let is_given =
-            |(block, extreme): &&(Block, Extreme)| candidate.permits(case, extreme, block.scale as i64 - step);
+        let is_given = |(block, extreme): &&(Block, Extreme)| {
+            candidate.permits(case, extreme, code_beside(case.types.scales, block.scale, -step))
+        };
         blocks.iter().filter(is_given).count()
     };
     let most = all.iter().flat_map(|one| steps.iter().map(move |step| (one, *step)));
@@ -96,6 +98,28 @@ fn best_way(case: &Case, blocks: &[(Block, Extreme)], gs: &[f32]) -> (Way, i64, 
     (way, step, same.map(|(way, _, count)| (way, count)).collect())
 }
 
+/// The one of several ways that fit the sampled blocks alike that leaves the fewest blocks of the whole tensor unexplained.
+fn way_of_all(case: &Case, first: Way, ways: &[(Way, usize)]) -> Way {
+    let mut left = ways.to_vec();
+    for at in 0..case.scales.codes.len() {
+        if left.len() < 2 {
+            break;
+        }
+        let block = case.block(at);
+        let Some(scale) = scale_beside(case.types.scales, block.scale, 0) else { continue };
+        if !case.extreme(&block).is_ordinary() {
+            continue;
+        }
+        let follows = |(way, _): &(Way, usize)| rounded::all_follow(&case.types, way, &block, scale);
+        // A block that no way explains tells none from the others.
+        let kept: Vec<(Way, usize)> = left.iter().copied().filter(follows).collect();
+        if !kept.is_empty() {
+            left = kept;
+        }
+    }
+    left.first().map_or(first, |(way, _)| *way)
+}
+
 /// Judges a file's tensors with the input.
 pub(super) fn with_input(given: &Given, values: &[f32], dtype: crate::tensor::DType) -> Result<Answer, ScalesError> {
     let element_readings = reading::elements(given)?;
@@ -148,6 +172,7 @@ fn answer(case: &Case, given: &Given, values: &[f32]) -> Result<Answer, ScalesEr
         }
     }
     let (way, element_step, ways) = best_way(case, &parts, &gs);
+    let way = if element_step == 0 { way_of_all(case, way, &ways) } else { way };
     let mut faults = Vec::new();
     faults.extend([scales.exchange, elements.exchange].into_iter().filter_map(|one| one.fault().map(str::to_string)));
     let ranked = classes(case, &all, &parts, element_step);
@@ -161,6 +186,10 @@ fn answer(case: &Case, given: &Given, values: &[f32]) -> Result<Answer, ScalesEr
     };
     if offset != 0 {
         let (steps, side) = (offset.abs(), if offset > 0 { "low" } else { "high" });
+        let steps = match scales.scale_type {
+            ScaleType::Float(_) => format!("{}-fold", 1u64 << steps.min(63)),
+            ScaleType::E8M0 | ScaleType::E4M3 => steps.to_string(),
+        };
         faults.push(match element_step {
             0 => format!("all scales are {steps} too {side}: a rule explains them without that"),
             _ => format!("all scales are {steps} too {side}: the elements were rounded by others"),
@@ -194,6 +223,7 @@ fn answer(case: &Case, given: &Given, values: &[f32]) -> Result<Answer, ScalesEr
     } else {
         element_answer.rounded_by_rules.retain(|_| others > 0);
     }
+    faults.extend(exchanged_lines::fault(case, top, offset, &way));
     if element_answer.by_none > 0 {
         faults.push(format!(
             "the elements of {} blocks follow from no scale near the stored one",
@@ -247,7 +277,7 @@ fn disagreements(case: &Case, top: &Ranked, offset: i64, way: &Way) -> (usize, O
     for at in 0..case.scales.codes.len() {
         let block = case.block(at);
         let extreme = case.extreme(&block);
-        if top.permits(case, &extreme, block.scale as i64 + offset) {
+        if top.permits(case, &extreme, code_beside(case.types.scales, block.scale, offset)) {
             continue;
         }
         count += 1;
@@ -326,7 +356,7 @@ fn element_answer(case: &Case, way: &Way, ways: &[(Way, usize)], all: &[Candidat
         match step {
             Some(step) => {
                 *found.by_another_scale.entry(step).or_default() += 1;
-                behind.push((extreme, block.scale as i64 + step));
+                behind.push((extreme, code_beside(types.scales, block.scale, step)));
             }
             None => found.by_none += 1,
         }

@@ -5,6 +5,8 @@
 
 mod byte_reading;
 mod candidate;
+mod exchange;
+mod exchanged_lines;
 mod given;
 mod judge_scales;
 mod read_case;

@@ -38,13 +38,18 @@ pub struct Types {
     pub dtype: crate::tensor::DType,
 }
 
+/// Code of a scale some steps beside another one: of floats a step is a factor of two.
+pub fn code_beside(scales: ScaleType, code: u64, step: i64) -> i64 {
+    let unit = match scales {
+        ScaleType::Float(dtype) => dtype.format().map_or(1, |format| 1i64 << format.fraction_bits),
+        ScaleType::E8M0 | ScaleType::E4M3 => 1,
+    };
+    (code as i64).saturating_add(step * unit)
+}
+
 /// Number of a scale some steps beside a code; `None` where there is no number that elements are divided by.
 pub fn scale_beside(scales: ScaleType, code: u64, step: i64) -> Option<f64> {
-    let is_float = matches!(scales, ScaleType::Float(_));
-    if is_float && step != 0 {
-        return None;
-    }
-    let beside = if is_float { code } else { u64::try_from(code as i64 + step).ok()? };
+    let beside = u64::try_from(code_beside(scales, code, step)).ok()?;
     // Libraries divide differently under 2^-127.
     let is_left_out =
         scales == ScaleType::E8M0 && !(1..255).contains(&beside) || scales == ScaleType::E4M3 && beside > 126;

@@ -36,9 +36,9 @@ fn range(rule: &Rule, element: &Element) -> Option<(f64, f64)> {
     })
 }
 
-/// The smallest magnitude that is rounded to an element at or above a number's own, by any nearest rounding.
-fn rounded(element: &Element, value: f64) -> f64 {
-    element.decode(element.round(value, 1.0, Rounding::NearestEven).code)
+/// The magnitude of the element that a number, or its negative where `sign` is -1, is rounded to.
+fn rounded(element: &Element, value: f64, sign: f64) -> f64 {
+    element.decode(element.round(value * sign, 1.0, Rounding::NearestEven).code).abs()
 }
 
 /// Largest magnitudes of blocks, with the blocks' numbers and scales; blocks of zeros and of scales that are no normal number are left out.
@@ -100,7 +100,8 @@ fn of_reading(given: &Given, elements: &Elements, scales: &Scales) -> Option<Ans
     let (mut left, mut excluded): (Vec<&Rule>, Vec<Exclusion>) = (Vec::new(), Vec::new());
     for rule in rules.into_iter().filter(|rule| has_level(rule)) {
         let Some((low, high)) = range(rule, element) else { continue };
-        let (low, high) = (rounded(element, low), rounded(element, high));
+        // Two's complement has one number more below zero.
+        let (low, high) = (rounded(element, low, 1.0), rounded(element, high, -1.0));
         let outside: Vec<_> = blocks.iter().filter(|(_, number, _)| *number < low || *number > high).collect();
         match outside.first() {
             None => left.push(rule),

@@ -4,6 +4,7 @@ mod command;
 mod dots;
 mod faults;
 mod libraries;
+mod moved;
 mod vectors;
 
 use std::path::{Path, PathBuf};
