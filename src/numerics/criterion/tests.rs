@@ -8,7 +8,7 @@ use super::*;
 use crate::machine::mxu::{Accumulation, Passes, matmul};
 use crate::machine::{DotSite, Mode};
 use crate::mode::and_compiled;
-use crate::num::{BF16, Direction, F32, round_f64};
+use crate::num::{BF16, Direction, F32, exp2i, round_f64};
 use crate::stat::clopper_pearson;
 use crate::tensor::DType;
 
@@ -199,6 +199,43 @@ fn ten_thousand_honest_runs_a_mode() {
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     calibrate(runs, true);
+}
+
+/// High parts are powers of two, and two after each other cancel: their pass is exact, and the others make the whole error.
+#[test]
+fn the_error_of_passes_of_low_parts_is_foreseen() {
+    for mode in ["v5e/high/off", "v5e/highest/off"] {
+        let (mut squares, mut outputs) = (0.0, 0);
+        for seed in 0..12 {
+            let sizes = [4, 256, 16];
+            let Drawn { lhs, rhs, .. } = Drawn::new(seed, Of::Positive, DType::F32, sizes);
+            let near_one = |u: &f64| round_f64(&F32, 1.0 + u * exp2i(-8), Direction::NearestEven);
+            let lhs: Vec<f64> = lhs.iter().map(near_one).collect();
+            let turned = |(at, v): (usize, &f64)| {
+                let pair = (at / 16 / 2 % 12) as i32;
+                near_one(v) * exp2i(-pair) * if at / 16 % 2 == 0 { 1.0 } else { -1.0 }
+            };
+            let rhs: Vec<f64> = rhs.iter().enumerate().map(turned).collect();
+            let drawn = Drawn { truth: product(&lhs, &rhs, sizes, |_, _| 1.0), lhs, rhs, sizes };
+            let found = drawn.decide(&drawn.honest(mode, DType::F32), &drawn.run(mode, DType::F32));
+            assert_eq!(found.standing, Standing::Conforms, "{mode} {seed}: {:?}", found.reasons);
+            squares += found.statistics.mean_square * found.statistics.outputs as f64;
+            outputs += found.statistics.outputs;
+        }
+        let mean_square = squares / outputs as f64;
+        assert!(outputs == 12 * 64 && (0.7..1.4).contains(&mean_square), "{mode}: {outputs} outputs, {mean_square}");
+    }
+}
+
+/// The run of 10^4 in which an output's pass of high parts loses nothing by chance.
+#[test]
+fn a_run_whose_high_parts_add_exactly_is_honest() {
+    for (mode, seed) in [("v5e/highest/off", 2994)] {
+        let drawn = Drawn::new(seed, Of::Normal, DType::F32, [4, 256, 16]);
+        let found = drawn.decide(&drawn.honest(mode, DType::F32), &drawn.run(mode, DType::F32));
+        assert_eq!(found.standing, Standing::Conforms, "{mode} {seed}: {:?}", found.reasons);
+        assert!(found.excess < 1.0);
+    }
 }
 
 /// A dropped product, a factor, a doubled product, and fewer passes.
