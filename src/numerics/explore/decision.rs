@@ -254,3 +254,35 @@ impl Outcome {
         self.rows == 1 || dims.iter().find(|extent| **extent != 1) == Some(&self.rows)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::F32;
+
+    fn step(ranking: Ranking) -> Step {
+        Step { name: "rank".into(), result: 0, operands: vec![0], ranking, width: 3, format: &F32 }
+    }
+
+    fn seen(declared: f64, lo: f64, hi: f64) -> Seen {
+        Seen { declared, lo, hi }
+    }
+
+    /// A rival whose upper end is the winner's lower one may tie, and a tie may go to either.
+    #[test]
+    fn a_rival_that_touches_the_winner_is_a_candidate() {
+        let line = [seen(1.0, 0.5, 1.0), seen(3.0, 2.0, 4.0), seen(1.5, 1.0, 2.0)];
+        let found = step(Ranking::Largest(1)).ranked(&line, 1, 10).unwrap();
+        assert_eq!((found.candidates, found.enclosed_ulp), (vec![11, 12], 0.0));
+    }
+
+    #[test]
+    fn the_ends_of_an_opposite_change_places() {
+        let turned = seen(1.5, 1.0, 2.5).negative();
+        assert_eq!((turned.declared, turned.lo, turned.hi), (-1.5, -2.5, -1.0));
+        // The least of 1 to 2 and 3 to 4 leads by at least 1, 2^22 ulps of 3.
+        let line = [seen(1.0, 1.0, 2.0), seen(3.0, 3.0, 4.0)].map(Seen::negative);
+        let found = step(Ranking::Smallest(1)).ranked(&line, 1, 0).unwrap();
+        assert_eq!((found.candidates, found.enclosed_ulp), (vec![0], f64::from(1 << 22)));
+    }
+}

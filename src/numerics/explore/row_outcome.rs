@@ -137,3 +137,27 @@ pub(super) fn integer(tensor: &Tensor, at: usize) -> i64 {
         data => data.get_f64(at) as i64,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::DType;
+
+    /// The first difference of two results of one row.
+    fn differ(declared: Data, chosen: Data) -> Option<usize> {
+        let outcome = Outcome { outputs: vec![0], values: vec![0], rows: 1 };
+        let [declared, chosen] = [declared, chosen].map(|data| Tensor::new(&[data.len()], data));
+        outcome.difference(0, &[declared], &[chosen]).map(|difference| difference.element)
+    }
+
+    #[test]
+    fn outcomes_differ_in_bits_but_for_those_of_a_nan() {
+        let f32s = |values: [f64; 2]| Data::from_f64s(DType::F32, &values).unwrap();
+        assert_eq!(differ(f32s([1.0, 0.0]), f32s([1.0, -0.0])), Some(1));
+        assert_eq!(differ(f32s([1.0, f64::NAN]), f32s([1.0, -f64::NAN])), None);
+        // f64 does not tell these two integers apart.
+        let odd = (1i64 << 53) + 1;
+        assert_eq!(differ(Data::S64(vec![7, odd]), Data::S64(vec![7, odd - 1])), Some(1));
+        assert_eq!(integer(&Tensor::new(&[1], Data::S64(vec![odd])), 0), odd);
+    }
+}
