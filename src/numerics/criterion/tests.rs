@@ -230,12 +230,11 @@ fn the_error_of_passes_of_low_parts_is_foreseen() {
 /// The run of 10^4 in which an output's pass of high parts loses nothing by chance.
 #[test]
 fn a_run_whose_high_parts_add_exactly_is_honest() {
-    for (mode, seed) in [("v5e/highest/off", 2994)] {
-        let drawn = Drawn::new(seed, Of::Normal, DType::F32, [4, 256, 16]);
-        let found = drawn.decide(&drawn.honest(mode, DType::F32), &drawn.run(mode, DType::F32));
-        assert_eq!(found.standing, Standing::Conforms, "{mode} {seed}: {:?}", found.reasons);
-        assert!(found.excess < 1.0);
-    }
+    let mode = "v5e/highest/off";
+    let drawn = Drawn::new(2994, Of::Normal, DType::F32, [4, 256, 16]);
+    let found = drawn.decide(&drawn.honest(mode, DType::F32), &drawn.run(mode, DType::F32));
+    assert_eq!(found.standing, Standing::Conforms, "{:?}", found.reasons);
+    assert!(found.excess < 1.0);
 }
 
 /// A dropped product, a factor, a doubled product, and fewer passes.
