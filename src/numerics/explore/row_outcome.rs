@@ -6,6 +6,7 @@ use crate::budget;
 use crate::ir::{Program, Shape, ValueId};
 use crate::machine::{EvalError, Replay};
 use crate::name::hint;
+use crate::oracle::interval::Interval;
 use crate::oracle::{Enclosed, Enclosures};
 use crate::tensor::{Data, Tensor};
 
@@ -108,10 +109,7 @@ impl Outcome {
         let open = |row: usize| -> usize {
             let of = |(enclosed, declared): (&Enclosed, &Tensor)| {
                 let is_declared = |at: &usize| match enclosed {
-                    Enclosed::Floats(floats) => {
-                        let (x, value) = (floats[*at], declared.data().get_f64(*at));
-                        x.is_exact() && x.lo.to_bits() == value.to_bits() || x.is_nan() && value.is_nan()
-                    }
+                    Enclosed::Floats(floats) => holds_alone(floats[*at], declared.data().get_f64(*at)),
                     Enclosed::Integers(integers) => integers[*at] == Some(integer(declared, *at)),
                 };
                 self.span(row, declared.len()).filter(|at| !is_declared(at)).count()
@@ -120,6 +118,12 @@ impl Outcome {
         };
         (0..self.rows).map(open).map(|count| (count > 0).then_some(count)).collect()
     }
+}
+
+/// Whether an enclosure holds this value and no other. One from -0 to +0 holds two.
+fn holds_alone(enclosed: Interval, value: f64) -> bool {
+    let is_value = |end: f64| end.to_bits() == value.to_bits();
+    is_value(enclosed.lo) && is_value(enclosed.hi) || enclosed.is_nan() && value.is_nan()
 }
 
 /// Flat positions of one of so many rows in so many elements.
@@ -159,5 +163,14 @@ mod tests {
         let odd = (1i64 << 53) + 1;
         assert_eq!(differ(Data::S64(vec![7, odd]), Data::S64(vec![7, odd - 1])), Some(1));
         assert_eq!(integer(&Tensor::new(&[1], Data::S64(vec![odd])), 0), odd);
+    }
+
+    #[test]
+    fn an_enclosure_of_both_zeros_holds_no_value_alone() {
+        let of = |lo: f64, hi: f64| Interval { lo, hi };
+        assert!(holds_alone(of(1.5, 1.5), 1.5) && !holds_alone(of(1.5, 2.0), 1.5));
+        assert!(holds_alone(of(-0.0, -0.0), -0.0) && !holds_alone(of(-0.0, -0.0), 0.0));
+        assert!(!holds_alone(of(-0.0, 0.0), -0.0) && !holds_alone(of(-0.0, 0.0), 0.0));
+        assert!(holds_alone(of(f64::NAN, f64::NAN), f64::NAN) && !holds_alone(of(1.0, 1.0), f64::NAN));
     }
 }
