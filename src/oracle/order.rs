@@ -15,8 +15,9 @@
 mod tests;
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 use std::ops::Range;
+
+use rustc_hash::FxHashMap;
 
 use crate::ir::Unary;
 
@@ -125,14 +126,14 @@ pub(super) struct Classes {
     /// Monotonicity of the classes of each block.
     goings: Vec<Going>,
     /// The first class of the block that a step leads to from the block of this first class.
-    known: HashMap<(Step, u64), u64>,
+    known: FxHashMap<(Step, u64), u64>,
     next: u64,
     last: Option<(Step, Range<u64>, u64)>,
 }
 
 impl Default for Classes {
     fn default() -> Classes {
-        Classes { blocks: vec![0], goings: vec![Going::Rising], known: HashMap::new(), next: 1, last: None }
+        Classes { blocks: vec![0], goings: vec![Going::Rising], known: FxHashMap::default(), next: 1, last: None }
     }
 }
 
