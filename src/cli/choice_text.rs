@@ -29,7 +29,7 @@ pub fn tell_choices(choices: &Choices, taken: &[usize]) -> Vec<String> {
                 format!("{} is computed in another form, which ends in {form} (algebra)", point.name)
             }
             Freedom::Order => {
-                let tiling = point.places.first().and_then(|place| option_at(place).tiling.as_ref());
+                let tiling = point.places.first().and_then(|place| option_at(place).tiling());
                 let block = tiling.and_then(|tiling| tiling.k_block).unwrap_or_default();
                 format!("{} adds up blocks of {block} products (order)", point.name)
             }

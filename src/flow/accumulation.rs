@@ -54,7 +54,7 @@ pub fn accumulation(analysis: &Analysis, id: ValueId) -> Option<Accumulation> {
         Some(_) => return None,
     };
     let rounded_to = Some(accumulated).filter(|to| !added.within(*to));
-    let tiling = instruction.tiling.as_ref().map(|tiling| format!("{} ({tiling})", tiling.cut(terms)));
+    let tiling = instruction.tiling().map(|tiling| format!("{} ({tiling})", tiling.cut(terms)));
     let operands = DotSite::within(entry, instruction).and_then(|dot| operands(&dot));
     Some(Accumulation { dtype: added.to_string(), rounded_to, terms, precision, operands, tiling })
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::analysis::Regions;
-use crate::ir::{Computation, DotPlan, Fusion, Instruction, LibraryFunction, Op, Shape, ValueId};
+use crate::ir::{Computation, DotPlan, Instruction, LibraryFunction, Mark, Op, Shape, ValueId};
 use crate::rewrite::Policy;
 use crate::tensor::DType;
 
@@ -150,11 +150,11 @@ pub fn operand_bit(position: usize) -> u64 {
 }
 
 /// The kernels of a machine without a backend: nothing is planned but the products that the program itself says are added
-/// before they are rounded ([`Fusion::Joined`]). A product with several users is rounded for each.
+/// before they are rounded ([`Mark::Joined`]). A product with several users is rounded for each.
 pub(super) fn default_plan(computation: &Computation, uses: &[usize]) -> Vec<Kernel> {
     let instructions = &computation.instructions;
     let is_joined =
-        |id: ValueId| instructions[id].fusion == Some(Fusion::Joined) && matches!(instructions[id].op, Op::Binary(_));
+        |id: ValueId| instructions[id].mark == Some(Mark::Joined) && matches!(instructions[id].op, Op::Binary(_));
     let kernel = |id: ValueId| {
         let rounded = |(_, operand): &(usize, &ValueId)| is_joined(**operand) && uses[**operand] > 1;
         let operands = instructions[id].operands.iter().enumerate().filter(rounded);
@@ -168,7 +168,7 @@ pub(super) fn default_plan(computation: &Computation, uses: &[usize]) -> Vec<Ker
 #[cfg(test)]
 mod tests {
     use super::{Code, default_plan};
-    use crate::ir::{Binary, Builder, Fusion};
+    use crate::ir::{Binary, Builder, Mark};
     use crate::tensor::DType;
 
     /// On any machine a product that the program joins to its sum is in flight, and users beside it round it.
@@ -181,7 +181,7 @@ mod tests {
         let mut program = builder.finish(&[("sum", sum)]).unwrap();
         let entry = program.entry;
         assert!(default_plan(program.entry(), &program.entry().uses()).iter().all(|kernel| kernel.code == Code::Unit));
-        program.computations[entry].instructions[product].fusion = Some(Fusion::Joined);
+        program.computations[entry].instructions[product].mark = Some(Mark::Joined);
         let mut uses = program.entry().uses();
         let kernels = default_plan(program.entry(), &uses);
         assert_eq!(kernels[product].code, Code::Product { rounded: None });

@@ -6,7 +6,7 @@ use crate::ir::{Binary, Computation, Fusion, Instruction, Op};
 /// compiled already: a compiler may turn it into a multiplication by the reciprocal.
 pub fn divides_by_one_number(computation: &Computation, instruction: &Instruction) -> bool {
     match instruction.op {
-        Op::Binary(Binary::Divide) if !instruction.fusion.is_some_and(Fusion::is_compiled) => {
+        Op::Binary(Binary::Divide) if !instruction.fusion().is_some_and(Fusion::is_compiled) => {
             is_one_number(computation, instruction.operands[1])
         }
         _ => false,

@@ -47,7 +47,7 @@ impl<'a> DotSite<'a> {
             Op::Dot { precision, .. } => precision,
             _ => [Precision::Default; 2],
         };
-        let (on_matrix_unit, tiling) = (instruction.on_matrix_unit, instruction.tiling.as_deref());
+        let (on_matrix_unit, tiling) = (instruction.on_matrix_unit(), instruction.tiling());
         let (sizes, class) = ([plan.m, plan.k, plan.n], DotClass::of(&plan.extents));
         DotSite { precision, dtypes, sizes, class, on_matrix_unit, tiling }
     }

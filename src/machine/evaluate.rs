@@ -98,7 +98,7 @@ impl<'p> Machine<'p> {
         &self,
         instruction: &'i Instruction,
     ) -> Option<(&'static dyn Backend, &'i LibraryFunction)> {
-        self.mode.backend_of_dots().zip(instruction.library.as_deref())
+        self.mode.backend_of_dots().zip(instruction.library())
     }
 
     /// The frame of each computation.
@@ -312,7 +312,7 @@ impl<'p> Machine<'p> {
         if dtype == DType::F64 {
             return Err(refuse(instruction, "a dot of narrower floats gives no f64"));
         }
-        let matrix = self.mode.matrix_unit_for(instruction.tiling.as_deref());
+        let matrix = self.mode.matrix_unit_for(instruction.tiling());
         let sum = self.mode.dot_kernel(instruction, dtypes, &plan);
         let mut out = vec![0.0; plan.batch * m * n];
         for at in 0..plan.batch {

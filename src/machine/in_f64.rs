@@ -16,7 +16,8 @@ pub(super) fn in_f64(program: &Program) -> (Program, ComputationId) {
         for (id, instruction) in wide.instructions.iter_mut().enumerate() {
             let declared = &computation.instructions[id];
             instruction.shape = shape_in_f64(&declared.shape);
-            (instruction.fusion, instruction.tiling, instruction.library) = (None, None, None);
+            instruction.mark = None;
+            instruction.record(|compiled| (compiled.fusion, compiled.tiling, compiled.library) = (None, None, None));
             for callee in instruction.op.callees_mut() {
                 *callee += shift;
             }

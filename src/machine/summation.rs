@@ -2,7 +2,7 @@
 //! its promise, so that none of them can think of another one.
 
 use crate::analysis::{Cumulative, cumulative};
-use crate::ir::{Fusion, Instruction, Op, Shape, Window};
+use crate::ir::{Instruction, Mark, Op, Shape, Window};
 use crate::tensor::DType;
 
 use super::addend;
@@ -94,8 +94,8 @@ impl Summation {
         from_zero: bool,
     ) -> Option<Summation> {
         // Devices round partial sums to the type in which they exchange them, at any step but the last.
-        let dtype = match instruction.fusion {
-            Some(Fusion::Exchange { carries, .. }) => carries,
+        let dtype = match &instruction.mark {
+            Some(Mark::Exchange { carries, .. }) => *carries,
             _ => operand.element_type(),
         };
         let dims = operand.dims();

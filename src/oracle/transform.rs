@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Instruction, LibraryFunction, Shape, Turns};
+use crate::ir::{Instruction, Mark, Shape, Turns};
 use crate::tensor::Tensor;
 
 use super::arithmetic::Arithmetic;
@@ -14,9 +14,9 @@ use super::turn::Cosine;
 impl<A: Arithmetic> Pass<'_, A> {
     /// The meaning of a constant over the real numbers: its elements, or what stands beside it.
     pub(super) fn real_constant(&mut self, value: &Tensor, instruction: &Instruction) -> Value<A> {
-        match instruction.library.as_deref() {
-            Some(LibraryFunction::Turns(turns)) => self.turns(turns, &instruction.shape),
-            Some(LibraryFunction::TruthAlone) => Value::integer(value.dtype(), vec![Some(1); value.len()]),
+        match &instruction.mark {
+            Some(Mark::Turns(turns)) => self.turns(turns, &instruction.shape),
+            Some(Mark::TruthAlone) => Value::integer(value.dtype(), vec![Some(1); value.len()]),
             _ => self.tensor_value(value),
         }
     }

@@ -95,7 +95,7 @@ impl Backend for XlaCpu {
                 _ => false,
             };
             let is_exact = |(position, operand): (usize, &usize)| contractions.is_exact_for(id, position, *operand);
-            let in_library = instruction.fusion.is_some_and(Fusion::is_library);
+            let in_library = instruction.fusion().is_some_and(Fusion::is_library);
             CodeNote {
                 adds_products: adds && instruction.operands.iter().enumerate().any(is_exact),
                 order: match instruction.op {
@@ -126,7 +126,7 @@ impl Backend for XlaCpu {
 fn sum_codes(computation: &Computation, id: usize, sum_loop: SumLoop, keeps_orders: bool) -> SumCodes {
     let instruction = &computation.instructions[id];
     let by_library = || match (&instruction.op, &instruction.operands[..]) {
-        _ if !instruction.fusion.is_some_and(Fusion::is_library) => None,
+        _ if !instruction.fusion().is_some_and(Fusion::is_library) => None,
         (Op::Reduce { dims, .. }, [array, _]) => {
             Some(LibrarySum::over(computation.instructions[*array].shape.dims(), dims))
         }
@@ -150,7 +150,7 @@ fn is_apart(dim: &WindowDim) -> bool {
 
 /// Whether YNNPACK computes an instruction of f32.
 fn is_in_library(instruction: &Instruction) -> bool {
-    instruction.shape.dtype() == Some(DType::F32) && matches!(instruction.fusion, Some(Fusion::Custom { .. }))
+    instruction.shape.dtype() == Some(DType::F32) && matches!(instruction.fusion(), Some(Fusion::Custom { .. }))
 }
 
 #[cfg(test)]
@@ -171,7 +171,7 @@ mod tests {
         let mut program = builder.finish(&[("sum", sum)]).unwrap();
         let entry = program.entry;
         let made = program.computations[entry].instructions.iter_mut().filter(|i| !matches!(i.op, Op::Parameter(_)));
-        made.for_each(|instruction| instruction.fusion = Some(Fusion::Compiled(0)));
+        made.for_each(|instruction| instruction.record(|compiled| compiled.fusion = Some(Fusion::Compiled(0))));
         let mut values = vec![1.0; 4096];
         values[0] = 2f32.powi(12);
         let arguments = [Tensor::new(&[4096], Data::F32(values))];

@@ -76,6 +76,6 @@ fn the_plan_has_16_blocks() {
     let is_dot = |instruction: &&ulpgate::ir::Instruction| matches!(instruction.op, Op::Dot { .. });
     let dots: Vec<_> = program.entry().instructions.iter().filter(is_dot).collect();
     let [dot] = dots[..] else { panic!("{} dots", dots.len()) };
-    assert!(dot.on_matrix_unit);
-    assert_eq!(dot.tiling.as_ref().unwrap().cut(K).to_string(), "K in 16 blocks of 1024");
+    assert!(dot.on_matrix_unit());
+    assert_eq!(dot.tiling().unwrap().cut(K).to_string(), "K in 16 blocks of 1024");
 }

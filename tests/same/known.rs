@@ -126,8 +126,8 @@ fn cut(k_block: Option<usize>) -> ulpgate::hlo::Import {
     ));
     let entry = import.program.entry;
     for instruction in &mut import.program.computations[entry].instructions {
-        instruction.tiling =
-            k_block.filter(|_| instruction.name.starts_with('d')).map(|k| Arc::new(Tiling::of_k_block(k)));
+        let tiling = k_block.filter(|_| instruction.name.starts_with('d')).map(|k| Arc::new(Tiling::of_k_block(k)));
+        instruction.record(|compiled| compiled.tiling = tiling);
     }
     import
 }

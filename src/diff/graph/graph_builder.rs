@@ -245,7 +245,7 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
 
 /// The plan of a matmul of a compiled file.
 fn plan(computation: &Computation, instruction: &Instruction) -> Option<MatmulPlan> {
-    let (Op::Dot { dims, .. }, Some(tiling)) = (&instruction.op, &instruction.tiling) else { return None };
+    let (Op::Dot { dims, .. }, Some(tiling)) = (&instruction.op, &instruction.tiling()) else { return None };
     let lhs = &computation.instructions[instruction.operands[0]].shape;
     Some(MatmulPlan { cut: tiling.cut(dims.products(lhs.dims())), emitter: tiling.emitter.clone() })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::ast::Position;
 use crate::error::LowerError;
-use crate::ir::{self, Binary, Compare, CompareOrder, ComputationId, Fusion, Op, Setting, Shape, ValueId};
+use crate::ir::{self, Binary, Compare, CompareOrder, ComputationId, Fusion, Mark, Op, Setting, Shape, ValueId};
 use crate::opcode::{Control, Opcode};
 use crate::settings::is_small_call;
 use crate::tensor::DType;
@@ -161,14 +161,17 @@ impl Emitter<'_, '_> {
         name: &str,
         arguments: &[Value],
         over: Option<Vec<usize>>,
-        exchange: Option<Fusion>,
+        exchange: Option<Mark>,
     ) -> Result<Value> {
         let callee = self.lowering.computation(self.instruction, name)?;
+        let mark = exchange.or_else(|| self.scope.mark.clone());
+        let begun = |e: &mut Self| if mark.is_none() { e.begun_fusion() } else { None };
         let scope = Scope {
             within: self.scope.within.clone().or_else(|| Some(self.instruction.name.clone())),
             op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
             over,
-            fusion: exchange.or(self.scope.fusion).or_else(|| self.begun_fusion()),
+            fusion: self.scope.fusion.or_else(|| begun(self)),
+            mark: mark.clone(),
             tiling: window_config::tiling(&self.attributes())?.map(Arc::new).or_else(|| self.scope.tiling.clone()),
             small_call: self.scope.small_call || is_small_call(&self.attributes()),
             settings: self.settings.as_deref().map(<[Setting]>::to_vec).unwrap_or_default(),

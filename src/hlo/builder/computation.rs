@@ -29,7 +29,7 @@ fn code_of_its_own(lowering: &mut Lowering, instruction: &ast::Instruction, scop
         (Opcode::Product(Product::Dot), false) => scope.small_call,
         _ => false,
     };
-    if !lowering.is_code || scope.fusion.is_some() || !is_code_of_its_own {
+    if !lowering.is_code || scope.fusion.is_some() || scope.mark.is_some() || !is_code_of_its_own {
         return None;
     }
     lowering.fusions += 1;

@@ -179,16 +179,21 @@ impl<'a> Emitter<'_, 'a> {
             let (shape, most) = (self.shape(id), Shape::MOST_ELEMENTS);
             return Err(self.fail(format!("{shape} is an array of more than {most} elements, extents of 0 aside")));
         }
-        self.body.instructions[id].fusion = self.scope.fusion;
-        self.body.instructions[id].settings = self.settings.clone();
         let written = self.instruction.shape.layout();
-        self.body.instructions[id].minor = layout::minor_dim(self.shape(id).dims(), written);
-        if let Some(k) = self.body.products(id) {
-            // An `fft` is a dot here alone.
-            self.body.instructions[id].on_matrix_unit =
-                self.lowering.for_tpu && self.instruction.opcode != Opcode::Single(Single::Fft);
-            self.body.instructions[id].tiling = self.scope.tiling.as_ref().map(|tiling| Arc::new(tiling.of_k(k)));
-        }
+        let minor = layout::minor_dim(self.shape(id).dims(), written);
+        let products = self.body.products(id);
+        // An `fft` is a dot here alone.
+        let is_for_unit = self.lowering.for_tpu && self.instruction.opcode != Opcode::Single(Single::Fft);
+        let instruction = &mut self.body.instructions[id];
+        instruction.mark = self.scope.mark.clone();
+        instruction.settings = self.settings.clone();
+        instruction.record(|compiled| {
+            (compiled.fusion, compiled.minor) = (self.scope.fusion, minor);
+            if let Some(k) = products {
+                compiled.on_matrix_unit = is_for_unit;
+                compiled.tiling = self.scope.tiling.as_ref().map(|tiling| Arc::new(tiling.of_k(k)));
+            }
+        });
         Ok(id)
     }
 

@@ -51,7 +51,7 @@ pub fn call(
     let name = e.instruction.name.clone();
     let to_apply = e.add_computation(ir::Computation { name, instructions: body.instructions, root });
     let call = e.add(Op::Call { to_apply }, arguments, None)?;
-    e.body.instructions[call].library = Some(Arc::new(function));
+    e.body.instructions[call].record(|compiled| compiled.library = Some(Arc::new(function)));
     if results.len() == 1 {
         return e.each_array(&result, &mut |_, _| Ok(call));
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ir::{Fusion, Setting, Tiling};
+use crate::ir::{Fusion, Mark, Setting, Tiling};
 
 /// Context of an instruction that is inlined.
 #[derive(Clone, Default)]
@@ -11,6 +11,8 @@ pub struct Scope {
     pub within: Option<String>,
     pub op_name: Option<String>,
     pub fusion: Option<Fusion>,
+    /// The exchange between devices that it is a step of.
+    pub mark: Option<Mark>,
     /// The plan of the matmul in the fusion.
     pub tiling: Option<Arc<Tiling>>,
     /// Whether it stands in a call that is compiled as one function.

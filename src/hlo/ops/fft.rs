@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::ir::{Binary, DotDims, Fft, FftKind, LibraryFunction, Op, Precision, Shape, Turns, ValueId};
+use crate::ir::{Binary, DotDims, Fft, FftKind, LibraryFunction, Mark, Op, Precision, Shape, Turns, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
 use crate::builder::Emitter;
@@ -131,7 +131,7 @@ fn matrix(e: &mut Emitter, like: ValueId, turns: Turns) -> Result<ValueId> {
     };
     let numbers = (0..rows * columns).map(number).collect();
     let matrix = e.emit(Op::Constant(Tensor::new(&[rows, columns], Data::F64(numbers))), vec![], None)?;
-    e.body.instructions[matrix].library = Some(Arc::new(LibraryFunction::Turns(turns)));
+    e.body.instructions[matrix].mark = Some(Mark::Turns(Arc::new(turns)));
     if dtype == DType::F64 {
         return Ok(matrix);
     }

@@ -27,7 +27,7 @@ pub use region::{Comparator, Reducer, Regions, comparator};
 
 use std::sync::OnceLock;
 
-use crate::ir::{Binary, Class, Fusion, Instruction, Op, Program, Unary, ValueId};
+use crate::ir::{Binary, Class, Instruction, Mark, Op, Program, Unary, ValueId};
 
 /// A program with the analyses of its entry, each computed when it is first asked for.
 #[derive(Debug)]
@@ -72,9 +72,9 @@ impl<'p> Analysis<'p> {
         let [user] = self.users()[id][..] else { return None };
         let reader = &self.program.entry().instructions[user];
         match &reader.op {
-            _ if matches!(reader.fusion, Some(Fusion::Exchange { .. })) => None,
+            _ if matches!(reader.mark, Some(Mark::Exchange { .. })) => None,
             // The next trip's.
-            _ if reader.fusion == Some(Fusion::Carried) => None,
+            _ if reader.mark == Some(Mark::Carried) => None,
             Op::Binary(Binary::Add | Binary::Subtract) => Some(user),
             Op::Reduce { to_apply, .. } => {
                 let adds = self.regions.reducer(*to_apply) == Some(Reducer::Binary(Binary::Add));
@@ -99,7 +99,7 @@ impl<'p> Analysis<'p> {
             let mut added = vec![false; instructions.len()];
             for id in (0..instructions.len()).rev() {
                 let adds = |user: &ValueId| match &instructions[*user] {
-                    reader if matches!(reader.fusion, Some(Fusion::Exchange { .. } | Fusion::Carried)) => false,
+                    reader if matches!(reader.mark, Some(Mark::Exchange { .. } | Mark::Carried)) => false,
                     Instruction { op: Op::Binary(Binary::Add | Binary::Subtract), .. } => true,
                     Instruction { op: Op::Reduce { to_apply, .. }, .. } => {
                         self.regions.reducer(*to_apply) == Some(Reducer::Binary(Binary::Add))

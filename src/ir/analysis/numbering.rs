@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::ir::{Compare, Computation, Fusion, Instruction, LibraryFunction, Op, Precision, Program, Setting, Shape};
+use crate::ir::{Compare, Computation, Fusion, Instruction, Mark, Op, Precision, Program, Setting, Shape};
 use crate::num::{BF16, Direction, round_f64};
 use crate::tensor::{DType, Tensor};
 
@@ -35,7 +35,7 @@ struct Key {
     /// Fusion and cut of K, under [`Equality::Compiled`].
     compiled: (Option<Fusion>, Option<usize>),
     /// The meaning of a constant over the real numbers, where that is not its own number.
-    meaning: Option<LibraryFunction>,
+    meaning: Option<Mark>,
     /// Requests that may decide its bits, and that nothing here follows.
     settings: Option<Arc<[Setting]>>,
 }
@@ -97,16 +97,16 @@ impl Numbering {
                     let (op, operands) = self.normal(&instruction.op, operands, regions);
                     let shape = self.class(&instruction.shape);
                     let called = known.callees(&instruction.op);
-                    let k_block = instruction.tiling.as_ref().and_then(|tiling| tiling.k_block);
+                    let k_block = instruction.tiling().and_then(|tiling| tiling.k_block);
                     let compiled = match self.equality {
-                        Equality::Compiled => (instruction.fusion, k_block),
+                        Equality::Compiled => (instruction.fusion(), k_block),
                         Equality::Bits | Equality::ButForRounding => (None, None),
                     };
-                    let is_meaning = |function: &&LibraryFunction| match function {
-                        LibraryFunction::Turns(_) => self.equality != Equality::ButForRounding,
-                        function => **function == LibraryFunction::TruthAlone,
+                    let is_meaning = |mark: &&Mark| match mark {
+                        Mark::Turns(_) => self.equality != Equality::ButForRounding,
+                        mark => **mark == Mark::TruthAlone,
                     };
-                    let meaning = instruction.library.as_deref().filter(is_meaning).cloned();
+                    let meaning = instruction.mark.as_ref().filter(is_meaning).cloned();
                     let opcode = instruction.op.opcode();
                     let settings = self.settings(instruction);
                     self.number(op, Key { opcode, operands, called, shape, compiled, meaning, settings })

@@ -6,8 +6,9 @@ use crate::tensor::{DType, Tensor};
 
 use super::dot_dims::DotDims;
 use super::infer::{ShapeError, infer};
+use super::mark::Mark;
 use super::op::{ComputationId, Op};
-use super::program::{Computation, Double, Fusion, Instruction, Program, Shape, ValueId};
+use super::program::{Computation, Double, Instruction, Program, Shape, ValueId};
 use super::scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};
 use super::tiling::Tiling;
 use super::window::{Window, WindowDim};
@@ -118,7 +119,7 @@ impl Builder {
     /// A step of the sum over devices of this number, in an order that no compiler is free to change: as [`Builder::exchange`].
     pub fn planned_exchange(&mut self, number: usize, arrived: ValueId, own: ValueId) -> Result<ValueId> {
         let sum = self.exchange(number, arrived, own)?;
-        if let Some(Fusion::Exchange { is_planned, .. }) = &mut self.instructions[sum].fusion {
+        if let Some(Mark::Exchange { is_planned, .. }) = &mut self.instructions[sum].mark {
             *is_planned = true;
         }
         Ok(sum)
@@ -129,7 +130,7 @@ impl Builder {
     pub fn exchange(&mut self, number: usize, arrived: ValueId, own: ValueId) -> Result<ValueId> {
         let carries = self.instructions[arrived].shape.element_type();
         let sum = self.binary(Binary::Add, arrived, own)?;
-        self.instructions[sum].fusion = Some(Fusion::Exchange { number, carries, is_planned: false });
+        self.instructions[sum].mark = Some(Mark::Exchange { number, carries, is_planned: false });
         Ok(sum)
     }
 
@@ -209,7 +210,7 @@ impl Builder {
     /// Says that a matmul sums this many products at a time; 0 for all of them.
     pub fn cut_k(&mut self, matmul: ValueId, k_block: usize) {
         let tiling = (k_block > 0).then(|| Arc::new(Tiling::of_k_block(k_block)));
-        self.instructions[matmul].tiling = tiling;
+        self.instructions[matmul].record(|compiled| compiled.tiling = tiling);
     }
 
     /// An element of a tuple, counted from 0.

@@ -1,7 +1,7 @@
 //! Functions that compilers leave to libraries with methods of their own.
 
 /// A function of a library, kept beside the instruction that defines its result. On a machine that has the library, it
-/// determines the method. Or what a constant stands for over the real numbers.
+/// determines the method.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LibraryFunction {
     /// Beside a call of the definition, which takes real and imaginary part, or one real array, and gives the same.
@@ -22,37 +22,6 @@ pub enum LibraryFunction {
     ComplexSum,
     /// Beside one of the two parts of a product of complex numbers, which are computed together.
     ComplexProduct,
-    /// Beside a constant matrix of the factors of a [`Fft`], rounded: the real numbers that they are.
-    Turns(Turns),
-    /// Beside a constant predicate that is false: over the real numbers it is true. It tells the function from the formula of it that
-    /// a machine computes.
-    TruthAlone,
-}
-
-/// A matrix of cosines or sines of parts of a turn: `factor cos(2 pi row column / parts)`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Turns {
-    /// Rows and columns.
-    pub dims: [usize; 2],
-    /// Parts of a turn; at least 1.
-    pub parts: usize,
-    /// Whether these are sines.
-    pub is_sine: bool,
-    /// The number of the first row.
-    pub first_row: usize,
-    /// The factor of each number.
-    pub factor: i32,
-    /// Whether rows 0 and `parts / 2` are not multiplied by it.
-    pub spares_ends: bool,
-}
-
-impl Turns {
-    /// The part of a turn, from 0 to `parts - 1`, whose cosine or sine stands at a place, and its factor.
-    pub fn at(&self, row: usize, column: usize) -> (usize, i32) {
-        let row = row + self.first_row;
-        let is_end = row == 0 || 2 * row == self.parts;
-        (row * column % self.parts, if self.spares_ends && is_end { 1 } else { self.factor })
-    }
 }
 
 /// A discrete Fourier transform over an array's last dims.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::tensor::{DType, Data, Tensor};
 
-use super::library_function::LibraryFunction;
+use super::compiled::Compiled;
+use super::mark::Mark;
 use super::op::{ComputationId, Op};
 use super::setting::{ResultAccuracy, Setting};
-use super::tiling::Tiling;
 
 /// Position of an instruction in its computation; operands always lie before their user.
 pub type ValueId = usize;
@@ -114,49 +114,6 @@ impl std::fmt::Display for Shape {
     }
 }
 
-/// The fusion that an instruction was compiled into; each has a number of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Fusion {
-    /// One that the compiler makes code for: its values meet in registers.
-    Compiled(usize),
-    /// One that is compiled along with the small loop around it, as one function.
-    SmallCall(usize),
-    /// One with a way of its own (`kind=kCustom`): the compiler leaves it to a library.
-    Custom {
-        /// The fusion's.
-        number: usize,
-        /// Whether the library rounds where conversions say so: in a file that was compiled without excess precision.
-        rounds: bool,
-    },
-    /// A product and the one sum that uses it: the product is added before it is rounded (fused multiply-add), on any
-    /// chip. No file has this: it is inserted where the contractions that a compiler may make are explored.
-    Joined,
-    /// None: an addition between devices, of one sum over them. `carries` is the type in which sums travel.
-    Exchange {
-        /// The sum's.
-        number: usize,
-        /// The type that is sent from device to device.
-        carries: DType,
-        /// Whether a compiled file's plan fixes its order (FACTS 6.2): then no compiler is free to choose another one.
-        is_planned: bool,
-    },
-    /// No fusion: a value that a loop carries from one trip to the next, in its declared type. No file has this: it is
-    /// inserted where trips are laid out one after the other.
-    Carried,
-}
-
-impl Fusion {
-    /// Whether the compiler makes code for it.
-    pub fn is_compiled(self) -> bool {
-        matches!(self, Fusion::Compiled(_) | Fusion::SmallCall(_))
-    }
-
-    /// Whether it is left to a library.
-    pub fn is_library(self) -> bool {
-        matches!(self, Fusion::Custom { .. })
-    }
-}
-
 /// One operation applied to earlier values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
@@ -168,42 +125,19 @@ pub struct Instruction {
     pub operands: Vec<ValueId>,
     /// The result's type, as [`super::infer`] finds it.
     pub shape: Shape,
-    /// The fusion of a compiled file that computes it.
-    pub fusion: Option<Fusion>,
-    /// Its tiling in a compiled file, if it is a matmul.
-    pub tiling: Option<Arc<Tiling>>,
-    /// Whether it is a dot that a TPU's compiler has left one: such a dot is on the matrix unit, whatever its shape (FACTS 2.3).
-    pub on_matrix_unit: bool,
-    /// The library function that is computed in its place, on a machine that has the library.
-    pub library: Option<Arc<LibraryFunction>>,
-    /// Whether it is a part of what a quotient or a function of complex numbers gives: compilers have several formulas of these, and
-    /// rewrite them as wholes (FACTS 9.1).
-    pub of_complex_function: bool,
-    /// The dim along which elements lie side by side, where the file says that it is another than the last one.
-    pub minor: Option<usize>,
+    /// Its meaning beside the operation, if there is one.
+    pub mark: Option<Mark>,
+    /// A compiled file's record of it.
+    pub compiled: Option<Arc<Compiled>>,
     /// Its settings that the machine does not follow, with those that hold for all of the fusion or call around it;
     /// `None` if there are none.
     pub settings: Option<Arc<[Setting]>>,
 }
 
 impl Instruction {
-    /// An instruction outside of fusions.
+    /// An instruction of a program as written.
     pub fn new(name: impl Into<String>, op: Op, operands: Vec<ValueId>, shape: Shape) -> Instruction {
-        let name = name.into();
-        let (fusion, tiling, library, minor, settings) = (None, None, None, None, None);
-        Instruction {
-            name,
-            op,
-            operands,
-            shape,
-            fusion,
-            tiling,
-            on_matrix_unit: false,
-            library,
-            of_complex_function: false,
-            minor,
-            settings,
-        }
+        Instruction { name: name.into(), op, operands, shape, mark: None, compiled: None, settings: None }
     }
 
     /// The accuracy that is asked of it, where it is a function of one operand; `None` for the default.

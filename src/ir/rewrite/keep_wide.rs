@@ -254,8 +254,9 @@ impl Widening<'_> {
                         .collect()
                 }
             };
-            let library = instruction.library.clone().filter(|_| is_same);
-            let changed = Instruction { op, operands, shape: computed.clone(), library, ..instruction.clone() };
+            let mark = instruction.mark.clone().filter(|mark| is_same || !mark.is_of_truth());
+            let changed = Instruction { op, operands, shape: computed.clone(), mark, ..instruction.clone() };
+            let changed = if is_same { changed } else { changed.recorded(|compiled| compiled.library = None) };
             let shapes: Vec<&Shape> = changed.operands.iter().map(|o| &new.instructions[*o].shape).collect();
             let found = infer(&changed.op, &shapes, computations, Some(&computed))?;
             let last = new.push(Instruction { shape: found, ..changed });

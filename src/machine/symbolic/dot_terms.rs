@@ -89,7 +89,7 @@ impl Summed {
             return Summed { mixer, order: None, commutes: true, rounds_operands: false, on_vector_unit: None };
         }
         let unit = machine.mode.dot(&DotSite::of(instruction, dtypes, plan));
-        let mut matrix = machine.mode.matrix_unit_for(instruction.tiling.as_deref());
+        let mut matrix = machine.mode.matrix_unit_for(instruction.tiling());
         // A cut or a block that takes all products is none.
         matrix = matrix.for_products(k);
         matrix.block = matrix.block.min(NonZeroUsize::new(k).unwrap_or(NonZeroUsize::MIN));

@@ -3,7 +3,7 @@
 //! The constants come from the promises that stand beside the machine's own code; the machine computes nothing here.
 
 use crate::analysis::{Analysis, Precision, Reducer, is_of_integers, is_spread};
-use crate::ir::{Binary, Class, Fusion, Instruction, Op, Unary, ValueId};
+use crate::ir::{Binary, Class, Instruction, Mark, Op, Unary, ValueId};
 use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
 use crate::machine::{Mode, PRECISIONS, Prepared, VectorDots, conversion_steps, divides_by_one_number};
 use crate::num::{BF16, Format};
@@ -316,8 +316,8 @@ impl Maker<'_> {
             }
             Some(Reducer::Binary(Binary::Add)) => {
                 // What devices exchange is rounded to what is sent, at any step but the last.
-                let exchanged = match instruction.fusion {
-                    Some(Fusion::Exchange { carries, .. }) => Some(carries),
+                let exchanged = match &instruction.mark {
+                    Some(Mark::Exchange { carries, .. }) => Some(*carries),
                     _ => None,
                 };
                 let dtype = exchanged.unwrap_or(operand.element_type());

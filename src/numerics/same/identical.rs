@@ -20,28 +20,12 @@ pub fn are_identical(one: &Program, other: &Program) -> bool {
 /// Whether two instructions differ in their names alone. Another field of an instruction must be compared here: then this does
 /// not compile.
 fn is_same_operation(a: &Instruction, b: &Instruction) -> bool {
-    let Instruction {
-        name: _,
-        op,
-        operands,
-        shape,
-        fusion,
-        tiling,
-        on_matrix_unit,
-        library,
-        of_complex_function,
-        minor,
-        settings,
-    } = a;
+    let Instruction { name: _, op, operands, shape, mark, compiled, settings } = a;
     *op == b.op
         && *operands == b.operands
         && *shape == b.shape
-        && *fusion == b.fusion
-        && *tiling == b.tiling
-        && *on_matrix_unit == b.on_matrix_unit
-        && *library == b.library
-        && *of_complex_function == b.of_complex_function
-        && *minor == b.minor
+        && *mark == b.mark
+        && *compiled == b.compiled
         && *settings == b.settings
 }
 
@@ -84,14 +68,14 @@ mod tests {
         assert!(!are_identical(&one, &program(Binary::Subtract, false, 3, "z")));
         let mut fused = one.clone();
         let entry = fused.entry;
-        fused.computations[entry].instructions[2].fusion = Some(crate::ir::Fusion::Joined);
+        fused.computations[entry].instructions[2].mark = Some(crate::ir::Mark::Joined);
         assert!(!are_identical(&one, &fused));
-        fused.computations[entry].instructions[2].fusion = None;
-        fused.computations[entry].instructions[2].minor = Some(0);
+        fused.computations[entry].instructions[2].mark = None;
+        fused.computations[entry].instructions[2].record(|compiled| compiled.minor = Some(0));
         assert!(!are_identical(&one, &fused));
-        fused.computations[entry].instructions[2].minor = None;
+        fused.computations[entry].instructions[2].record(|compiled| compiled.minor = None);
         assert!(are_identical(&one, &fused));
-        fused.computations[entry].instructions[2].on_matrix_unit = true;
+        fused.computations[entry].instructions[2].record(|compiled| compiled.on_matrix_unit = true);
         assert!(!are_identical(&one, &fused));
     }
 
@@ -102,9 +86,9 @@ mod tests {
         let entry = one.entry;
         type Change = fn(&mut Instruction);
         let changes: [(&str, Change); 4] = [
-            ("tiling", |z| z.tiling = Some(Arc::new(Tiling::of_k_block(64)))),
-            ("library", |z| z.library = Some(Arc::new(LibraryFunction::Cholesky))),
-            ("of_complex_function", |z| z.of_complex_function = true),
+            ("tiling", |z| z.record(|compiled| compiled.tiling = Some(Arc::new(Tiling::of_k_block(64))))),
+            ("library", |z| z.record(|compiled| compiled.library = Some(Arc::new(LibraryFunction::Cholesky)))),
+            ("of_complex_function", |z| z.record(|compiled| compiled.of_complex_function = true)),
             ("settings", |z| z.settings = Some(Arc::new([Setting::Accuracy(ResultAccuracy::Highest)]))),
         ];
         for (field, change) in changes {

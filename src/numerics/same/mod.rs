@@ -377,7 +377,7 @@ fn in_words(grounds: &[Grounds]) -> Vec<String> {
 /// Matmuls of two compiled files that are planned otherwise, where the emulated machine sums alike.
 fn plans(both: &[Comparand; 2]) -> Option<String> {
     let [one, other] = [0, 1].map(|side: usize| -> Vec<&str> {
-        let tilings = both[side].program.entry().instructions.iter().filter_map(|i| i.tiling.as_deref());
+        let tilings = both[side].program.entry().instructions.iter().filter_map(|i| i.tiling());
         let mut emitters: Vec<&str> = tilings.map(|tiling| tiling.emitter.as_str()).collect();
         emitters.sort_unstable();
         emitters

@@ -170,7 +170,7 @@ fn cause([a, b]: [&Instruction; 2], modes: &[Mode; 2]) -> String {
             Op::Binary(Binary::Multiply) => Some("products on the vector unit"),
             _ => None,
         };
-        if let (true, Some(one), Some(other)) = (a.on_matrix_unit || b.on_matrix_unit, unit(a), unit(b)) {
+        if let (true, Some(one), Some(other)) = (a.on_matrix_unit() || b.on_matrix_unit(), unit(a), unit(b)) {
             return format!("{one} against {other}");
         }
         return match (rounds(a), rounds(b)) {
@@ -194,11 +194,11 @@ fn cause([a, b]: [&Instruction; 2], modes: &[Mode; 2]) -> String {
     }
     match (&a.op, &b.op) {
         (Op::Dot { precision: p, .. }, Op::Dot { precision: q, .. }) => {
-            let [one, other] = [a, b].map(|dot| dot.tiling.as_deref());
+            let [one, other] = [a, b].map(|dot| dot.tiling());
             let k = [one, other].map(|tiling| tiling.and_then(|tiling| tiling.k_block));
-            if a.on_matrix_unit != b.on_matrix_unit {
+            if a.on_matrix_unit() != b.on_matrix_unit() {
                 let [one, other] =
-                    [a, b].map(|dot| if dot.on_matrix_unit { "on the matrix unit" } else { "as written" });
+                    [a, b].map(|dot| if dot.on_matrix_unit() { "on the matrix unit" } else { "as written" });
                 format!("a dot {one} against one {other}")
             } else if p != q {
                 format!("dot precision {} against {}", p[0].name(), q[0].name())
@@ -216,7 +216,7 @@ fn cause([a, b]: [&Instruction; 2], modes: &[Mode; 2]) -> String {
         }
         (Op::Reduce { dims: p, .. }, Op::Reduce { dims: q, .. }) => {
             let [one, other] = [p, q].map(|dims| dims.len());
-            if a.fusion.is_some() != b.fusion.is_some() || one != other {
+            if a.fusion().is_some() != b.fusion().is_some() || one != other {
                 "terms added in another order".to_string()
             } else {
                 "other terms, or added in another order".to_string()

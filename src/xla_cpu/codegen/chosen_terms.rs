@@ -12,13 +12,13 @@ pub fn equal_choices(computation: &Computation, uses: &[usize], sum: &Instructio
     let predicate = |id: ValueId| computation.instructions[id].operands[0];
     let is_choice = |id: ValueId| {
         let choice = &computation.instructions[id];
-        choice.op == Op::Select && uses[id] == 1 && choice.fusion == sum.fusion
+        choice.op == Op::Select && uses[id] == 1 && choice.fusion() == sum.fusion()
     };
     if !is_choice(left) || !is_choice(right) || predicate(left) != predicate(right) {
         return None;
     }
     let parts = [left, right].map(|id| [1, 2].map(|side| computation.instructions[id].operands[side]));
-    let known = |side: usize| parts.iter().all(|part| known_number(computation, part[side], sum.fusion).is_some());
+    let known = |side: usize| parts.iter().all(|part| known_number(computation, part[side], sum.fusion()).is_some());
     let side = [1, 0].into_iter().find(|side| known(*side))?;
     Some([[left, parts[0][1 - side]], [right, parts[1][1 - side]]])
 }
@@ -33,14 +33,14 @@ pub fn number_in_choice(
     is_known: impl Fn(ValueId) -> bool,
 ) -> Option<f32> {
     let [a, b] = product.operands[..] else { return None };
-    let known = |id: ValueId| known_number(computation, id, product.fusion);
+    let known = |id: ValueId| known_number(computation, id, product.fusion());
     let in_choice = |id: ValueId| {
         let choice = &computation.instructions[id];
         let &[predicate, on_true, on_false] = &choice.operands[..] else { return None };
         let compare = &computation.instructions[predicate];
         let is_extremum = matches!(compare.op, Op::Compare { .. })
             && [on_true, on_false].iter().all(|side| compare.operands.contains(side));
-        let is_alone = choice.op == Op::Select && choice.fusion == product.fusion && uses[id] == 1;
+        let is_alone = choice.op == Op::Select && choice.fusion() == product.fusion() && uses[id] == 1;
         let numbers = [on_true, on_false].into_iter().filter_map(known);
         numbers
             .reduce(|one, other| if one == 0.0 { other } else { one })
@@ -52,7 +52,8 @@ pub fn number_in_choice(
 /// Whether `sum` adds the operand to a constant, or subtracts one from the other. LLVM then adds the constant on each
 /// side of a select, too.
 pub fn is_sum_with_number(computation: &Computation, [operand, sum]: [ValueId; 2]) -> bool {
-    let Instruction { op, operands, fusion, .. } = &computation.instructions[sum];
+    let Instruction { op, operands, .. } = &computation.instructions[sum];
+    let fusion = &computation.instructions[sum].fusion();
     let mut others = operands.iter().filter(|other| **other != operand);
     matches!(op, Op::Binary(Binary::Add | Binary::Subtract))
         && others.any(|other| known_number(computation, *other, *fusion).is_some())

@@ -20,13 +20,13 @@ impl ComplexParts {
     /// computes alike from both parts.
     pub fn of(computation: &Computation, fusion: Option<Fusion>) -> ComplexParts {
         let instructions = &computation.instructions;
-        let inside = || instructions.iter().enumerate().filter(|(_, instruction)| instruction.fusion == fusion);
+        let inside = || instructions.iter().enumerate().filter(|(_, instruction)| instruction.fusion() == fusion);
         let product = |id: ValueId| match instructions[id].op {
             Op::Binary(Binary::Multiply) => Some([instructions[id].operands[0], instructions[id].operands[1]]),
             _ => None,
         };
         let parts_of = |instruction: &Instruction, binary: Binary| {
-            let is_part = instruction.library.as_deref() == Some(&LibraryFunction::ComplexProduct);
+            let is_part = instruction.library() == Some(&LibraryFunction::ComplexProduct);
             let [left, right] = instruction.operands[..] else { return None };
             Some([product(left)?, product(right)?]).filter(|_| is_part && instruction.op == Op::Binary(binary))
         };
@@ -55,15 +55,15 @@ impl ComplexParts {
             if re == im || parts.reals.insert(im, re).is_some() {
                 continue;
             }
-            if [re, im].iter().all(|part| instructions[*part].fusion != fusion) {
+            if [re, im].iter().all(|part| instructions[*part].fusion() != fusion) {
                 parts.read.entry(re).or_insert(im);
             }
             let is_product = parts.products.contains_key(&im);
             let [from, to] = [re, im].map(|part| &instructions[part]);
-            if !is_product && from.op == to.op && passes(&from.op) && from.fusion == fusion && to.fusion == fusion {
+            if !is_product && from.op == to.op && passes(&from.op) && from.fusion() == fusion && to.fusion() == fusion {
                 waiting.extend(from.operands.iter().zip(&to.operands).map(|(re, im)| [*re, *im]));
             }
-            let made = |id: ValueId| users[id].iter().copied().filter(|user| instructions[*user].fusion == fusion);
+            let made = |id: ValueId| users[id].iter().copied().filter(|user| instructions[*user].fusion() == fusion);
             for of_im in made(im).filter(|user| passes(&instructions[*user].op)) {
                 let place = instructions[of_im].operands.iter().position(|operand| *operand == im);
                 let is_alike = |user: &ValueId| {

@@ -26,7 +26,7 @@ pub fn elements_in_places(
         found[result].insert(Vec::new(), vec![true; elements(result)]);
     }
     let mut left = MOST;
-    for id in (value + 1..instructions.len()).rev().filter(|id| instructions[*id].fusion == fusion) {
+    for id in (value + 1..instructions.len()).rev().filter(|id| instructions[*id].fusion() == fusion) {
         let instruction = &instructions[id];
         for (place, read) in std::mem::take(&mut found[id]) {
             for (branch, operand) in instruction.operands.iter().enumerate().filter(|(_, operand)| **operand >= value) {

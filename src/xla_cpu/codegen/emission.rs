@@ -115,7 +115,7 @@ impl<'c> Emission<'c> {
     }
 
     fn nothing(computation: &'c Computation, fusion: Option<Fusion>, complex: Rc<ComplexParts>) -> Emission<'c> {
-        let mut inside = computation.instructions.iter().filter(|instruction| instruction.fusion == fusion);
+        let mut inside = computation.instructions.iter().filter(|instruction| instruction.fusion() == fusion);
         let loops = inside.any(|instruction| instruction.shape.elements() > 1);
         Emission {
             computation,
@@ -172,7 +172,7 @@ impl<'c> Emission<'c> {
         let computation = self.computation;
         let instruction = &computation.instructions[id];
         let inner = inner.filter(|inner| *inner < instruction.shape.dims().len());
-        let is_inside = instruction.fusion == self.fusion;
+        let is_inside = instruction.fusion() == self.fusion;
         let is_called = is_inside && self.functions.as_ref().is_some_and(|functions| functions.calls(id));
         if is_called {
             self.reads += self.calls.begin();
@@ -309,7 +309,8 @@ impl<'c> Emission<'c> {
     fn enter_loop(&mut self, id: ValueId) {
         let mut waiting = vec![id];
         while let Some(id) = waiting.pop() {
-            let Instruction { op, fusion, operands, .. } = &self.computation.instructions[id];
+            let Instruction { op, operands, .. } = &self.computation.instructions[id];
+            let fusion = &self.computation.instructions[id].fusion();
             let is_known = self.blocks.contains_key(&id) && *fusion == self.fusion;
             if self.inside.insert(id) && is_known && matches!(op.class(), Class::Elementwise | Class::Converts) {
                 waiting.extend(operands);
@@ -343,7 +344,7 @@ impl<'c> Emission<'c> {
     /// Whether a value's dim is that of the innermost loop, and LLVM unrolls that loop because it is short.
     fn is_along_unrolled_loop(&self, mut id: ValueId, mut dim: usize) -> bool {
         let instructions = &self.computation.instructions;
-        let inside = || instructions.iter().enumerate().filter(|(_, i)| i.fusion == self.fusion);
+        let inside = || instructions.iter().enumerate().filter(|(_, i)| i.fusion() == self.fusion);
         // Each operand of a concatenate that is taken apart has a loop of its own.
         let hero = self.functions.as_ref().and_then(Functions::hero);
         let reader_of = |id: ValueId| inside().find(|(at, i)| *at > id && i.operands.contains(&id));
@@ -366,7 +367,8 @@ impl<'c> Emission<'c> {
 
     /// Whether a value of the fusion is computed, or moved from one that is.
     fn computes(&self, id: ValueId) -> bool {
-        let Instruction { op, fusion, operands, .. } = &self.computation.instructions[id];
+        let Instruction { op, operands, .. } = &self.computation.instructions[id];
+        let fusion = &self.computation.instructions[id].fusion();
         let moves = matches!(op.class(), Class::Moves | Class::Source);
         *fusion == self.fusion && (!moves || operands.iter().any(|operand| self.computes(*operand)))
     }

@@ -32,7 +32,8 @@ pub fn find_folded_functions(computation: &Computation) -> Vec<Option<FoldedFunc
     let mut known = Known::new();
     let mut inside: Option<Vec<bool>> = None;
     for (id, instruction) in computation.instructions.iter().enumerate() {
-        let Instruction { fusion: Some(fusion), shape, op: Op::Unary(unary), .. } = instruction else { continue };
+        let (Some(fusion), Op::Unary(unary)) = (&instruction.fusion(), &instruction.op) else { continue };
+        let shape = &instruction.shape;
         let is_one = is_folded(*unary) && shape.dtype() == Some(DType::F32);
         let innermost = shape.dims().iter().rposition(|extent| *extent > 1);
         let Some(innermost) = innermost.filter(|_| is_one && fusion.is_compiled()) else { continue };
@@ -98,7 +99,8 @@ impl<'c> Folding<'c> {
     /// The folded columns of one product.
     fn of(&mut self, id: ValueId) -> Option<FoldedColumns> {
         let Folding { computation, codes, known, inside, loops, invariants } = self;
-        let Instruction { fusion: Some(fusion), shape, .. } = &computation.instructions[id] else { return None };
+        let Instruction { shape, .. } = &computation.instructions[id];
+        let Some(fusion) = &computation.instructions[id].fusion() else { return None };
         let dims = shape.dims();
         let innermost = dims.iter().rposition(|extent| *extent > 1)?;
         let is_known = depends_on(computation, *fusion, (id, innermost), known);
@@ -171,10 +173,11 @@ impl Code {
         let instructions = &computation.instructions;
         let mut code = Code::default();
         let mut read = HashSet::new();
-        for (id, instruction) in instructions.iter().enumerate().filter(|(_, i)| i.fusion == Some(fusion)) {
+        for (id, instruction) in instructions.iter().enumerate().filter(|(_, i)| i.fusion() == Some(fusion)) {
             let dims = instruction.shape.dims();
             let spreads = spreads(instruction);
-            let outside = instruction.operands.iter().filter(|operand| instructions[**operand].fusion != Some(fusion));
+            let outside =
+                instruction.operands.iter().filter(|operand| instructions[**operand].fusion() != Some(fusion));
             for operand in outside.filter(|operand| !matches!(instructions[**operand].op, Op::Constant(_))) {
                 code.reads_rows |= spreads;
                 code.reads += usize::from(!spreads && read.insert(*operand));
@@ -279,7 +282,8 @@ fn columns_of_a_row(computation: &Computation, fusion: Fusion, product: ValueId)
             element_read(computation, step[1], position, at)?
         })
     };
-    let last_dim = result.minor.is_none_or(|minor| result.shape.dims()[minor + 1..].iter().all(|extent| *extent == 1));
+    let last_dim =
+        result.minor().is_none_or(|minor| result.shape.dims()[minor + 1..].iter().all(|extent| *extent == 1));
     let is_same = |column: usize| {
         let first = element(column);
         first.is_some() && [1, rows / 2, rows - 1].iter().all(|row| element(row * columns + column) == first)
@@ -302,7 +306,7 @@ const FUNCTION: usize = 2;
 /// Followed if all elements are read in place.
 fn leaves_loops_over_rows(computation: &Computation, fusion: Fusion, product: ValueId) -> bool {
     let [rows, columns] = extents_spread(computation, fusion, product)[..] else { return false };
-    let inside = || computation.instructions.iter().filter(|instruction| instruction.fusion == Some(fusion));
+    let inside = || computation.instructions.iter().filter(|instruction| instruction.fusion() == Some(fusion));
     let calls = inside().any(|i| matches!(i.op, Op::Unary(Unary::Exponential | Unary::Tanh | Unary::Log)));
     let most = match rows {
         4 => 8,
@@ -349,7 +353,7 @@ fn depends_on(computation: &Computation, fusion: Fusion, (id, dim): (ValueId, us
     let mut of = |operand: ValueId, dim: usize| depends_on(computation, fusion, (operand, dim), known);
     let depends = match &instruction.op {
         Op::Constant(value) => value.len() == 1,
-        _ if instruction.fusion != Some(fusion) => return false,
+        _ if instruction.fusion() != Some(fusion) => return false,
         Op::Iota { dim: counted } => *counted == dim,
         Op::Broadcast { dims: to } => match to.iter().position(|to| *to == dim) {
             Some(from) => of(instruction.operands[0], from),
@@ -377,7 +381,7 @@ fn loop_over(
     let instruction = &computation.instructions[id];
     let extent = |id: ValueId| computation.instructions[id].shape.dims().get(dim).copied().unwrap_or(1);
     let columns = match &instruction.op {
-        _ if instruction.fusion != Some(fusion) => None,
+        _ if instruction.fusion() != Some(fusion) => None,
         Op::Concatenate { .. } => instruction.operands.iter().map(|operand| extent(*operand)).max(),
         Op::Unary(_) | Op::Binary(_) | Op::Convert => {
             instruction.operands.iter().map(|operand| loop_over(computation, fusion, (*operand, dim), found)).min()

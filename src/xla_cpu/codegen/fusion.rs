@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::ir::{Binary, Computation, ComputationId, Fusion, Op, ValueId};
+use crate::ir::{Binary, Computation, ComputationId, Fusion, Mark, Op, ValueId};
 use crate::machine::operand_bit;
 use crate::tensor::DType;
 
@@ -74,8 +74,8 @@ pub fn find_contractions(
     let invariants = Invariants::new(computation);
     let mut folding = Folding::new(computation);
     for (id, instruction) in instructions.iter().enumerate() {
-        contracted[id] |= instruction.fusion == Some(Fusion::Joined);
-        let in_library = matches!(instruction.fusion, Some(Fusion::Custom { .. }));
+        contracted[id] |= instruction.mark == Some(Mark::Joined);
+        let in_library = matches!(instruction.fusion(), Some(Fusion::Custom { .. }));
         if in_library
             && let Op::Reduce { to_apply, .. } = instruction.op
             && sums(to_apply)
@@ -83,7 +83,7 @@ pub fn find_contractions(
         {
             contracted[instruction.operands[0]] = true;
         }
-        let compiled = instruction.fusion.is_some_and(Fusion::is_compiled);
+        let compiled = instruction.fusion().is_some_and(Fusion::is_compiled);
         let adds = match instruction.op {
             Op::Binary(Binary::Add | Binary::Subtract) => true,
             Op::Reduce { to_apply, .. } => sums(to_apply),
@@ -108,7 +108,7 @@ pub fn find_contractions(
         if terms.len() > 1 || matches!(instruction.op, Op::Reduce { .. }) {
             terms.retain(|term| term.partly.is_none());
         }
-        if let (Some(fusion), Op::Binary(_)) = (instruction.fusion, &instruction.op) {
+        if let (Some(fusion), Op::Binary(_)) = (instruction.fusion(), &instruction.op) {
             let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion)));
             let is_gone = |sum: Option<ValueId>| sum.is_some_and(|sum| leaves_no_loop(computation, sum));
             let leaves = |product: ValueId| reads.loops(Some(fusion), |loops| loops.leaves(product, id, is_gone));
@@ -122,7 +122,7 @@ pub fn find_contractions(
                 terms.retain(|term| !term.path.last().is_some_and(|product| folding.takes_all(*product)));
             }
         }
-        let taken = match (&terms[..], &instruction.op, instruction.fusion) {
+        let taken = match (&terms[..], &instruction.op, instruction.fusion()) {
             ([left, right], Op::Binary(binary), Some(fusion)) => {
                 let signs = || Signs::new(*binary == Binary::Subtract, [left.term.clone(), right.term.clone()]);
                 let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion)));

@@ -23,7 +23,7 @@ pub fn find_inner_products(
     let mut found = vec![None; computation.instructions.len()];
     let mut emissions: HashMap<Fusion, Emission> = HashMap::new();
     for (id, sum) in computation.instructions.iter().enumerate() {
-        let (Op::Reduce { dims, to_apply }, Some(fusion)) = (&sum.op, sum.fusion) else { continue };
+        let (Op::Reduce { dims, to_apply }, Some(fusion)) = (&sum.op, sum.fusion()) else { continue };
         if sum.operands.len() != 2
             || !fusion.is_compiled()
             || sum.shape.dtype() != Some(DType::F32)
@@ -54,7 +54,7 @@ impl<'c> Search<'c, '_> {
     /// An instruction of the fusion, of f32, that is read once.
     fn own(&self, id: ValueId) -> Option<&'c Instruction> {
         let instruction = &self.computation.instructions[id];
-        let own = self.uses[id] == 1 && instruction.fusion == Some(self.fusion);
+        let own = self.uses[id] == 1 && instruction.fusion() == Some(self.fusion);
         Some(instruction).filter(|instruction| own && instruction.shape.dtype() == Some(DType::F32))
     }
 

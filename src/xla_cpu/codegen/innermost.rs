@@ -28,7 +28,8 @@ struct Place {
 /// The dim of a result that the innermost loop runs along, if it has more than one element. Each operand of a
 /// concatenate that is split has a loop of its own.
 pub fn of_result(computation: &Computation, hero: Option<ValueId>, result: ValueId) -> Option<usize> {
-    let Instruction { shape, minor, .. } = &computation.instructions[result];
+    let Instruction { shape, .. } = &computation.instructions[result];
+    let minor = &computation.instructions[result].minor();
     let last = |dims: &[usize]| dims.iter().rposition(|extent| *extent > 1);
     let part = hero.map(|hero| computation.instructions[hero].operands[0]);
     let part = part.map(|part| computation.instructions[part].shape.dims());
@@ -50,7 +51,7 @@ impl Loops {
             let inner = of_result(computation, hero, result);
             found.insert(result, inner.map(|inner| Place { along: over_result(dims, inner), sum: None }));
         }
-        for id in (0..instructions.len()).rev().filter(|id| instructions[*id].fusion == fusion) {
+        for id in (0..instructions.len()).rev().filter(|id| instructions[*id].fusion() == fusion) {
             let instruction = &instructions[id];
             let of_value = found.get(&id).cloned().flatten();
             for operand in &instruction.operands {

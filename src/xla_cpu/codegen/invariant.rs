@@ -50,7 +50,7 @@ impl<'c> Invariants<'c> {
 
     /// Whether a product is computed before the loop of its sum.
     pub fn leaves(&self, product: ValueId) -> bool {
-        let Instruction { fusion: Some(fusion), .. } = &self.computation.instructions[product] else { return false };
+        let Some(fusion) = &self.computation.instructions[product].fusion() else { return false };
         if !is_same_for_all_rows(self.computation, *fusion, product) {
             return false;
         }
@@ -75,7 +75,8 @@ impl<'c> Invariants<'c> {
     /// the same code, that of the last column, and LLVM merges it behind them (`SimplifyCFG`).
     pub fn leave_branches(&self, product: ValueId) -> Option<FoldedColumns> {
         let instructions = &self.computation.instructions;
-        let Instruction { fusion, shape, .. } = &instructions[product];
+        let Instruction { shape, .. } = &instructions[product];
+        let fusion = &instructions[product].fusion();
         let fusion = (*fusion)?;
         let mut behind = readers(self.computation, fusion, product);
         let update = behind.find(|reader| instructions[*reader].op == Op::DynamicUpdateSlice)?;
@@ -89,7 +90,8 @@ impl<'c> Invariants<'c> {
 
     /// The loop that a product can leave if there are no calls in it, and the number of elements of a step.
     fn left(&self, product: ValueId) -> Option<(Body, usize)> {
-        let Instruction { fusion, shape, .. } = &self.computation.instructions[product];
+        let Instruction { shape, .. } = &self.computation.instructions[product];
+        let fusion = &self.computation.instructions[product].fusion();
         let fusion = (*fusion)?;
         let inside = self.inside.get_or_init(|| stand_in_the_innermost_loop(self.computation));
         if !inside[product] || !is_same_for_all_rows(self.computation, fusion, product) {
@@ -118,12 +120,13 @@ impl Body {
         let mut read = HashSet::new();
         // The store.
         let mut body = Body { instructions: 1, ..Body::default() };
-        for (id, instruction) in instructions.iter().enumerate().filter(|(_, i)| i.fusion == Some(fusion)) {
+        for (id, instruction) in instructions.iter().enumerate().filter(|(_, i)| i.fusion() == Some(fusion)) {
             body.columns = last_extent(instruction).unwrap_or(1);
             if spreads(instruction) || !inside[id] || instruction.shape.elements() == 1 {
                 continue;
             }
-            let outside = instruction.operands.iter().filter(|operand| instructions[**operand].fusion != Some(fusion));
+            let outside =
+                instruction.operands.iter().filter(|operand| instructions[**operand].fusion() != Some(fusion));
             let arrays = outside.filter(|operand| instructions[**operand].shape.elements() > 1);
             body.instructions += arrays.filter(|operand| read.insert(**operand)).count();
             body.calls.extend(is_opaque(instruction).then_some(id));
@@ -150,7 +153,8 @@ const STORE: usize = 1;
 /// transpose that is not copied moves nothing: the loops are those of the updated array.
 fn is_decided_around_columns(computation: &Computation, update: ValueId) -> Option<bool> {
     let instructions = &computation.instructions;
-    let Instruction { fusion, shape, operands, .. } = &instructions[update];
+    let Instruction { shape, operands, .. } = &instructions[update];
+    let fusion = &instructions[update].fusion();
     let [all, part] = [shape, &instructions[operands[1]].shape].map(Shape::dims);
     let mut loops: Vec<usize> = (0..all.len()).collect();
     let moves: Vec<&Op> = readers(computation, (*fusion)?, update).map(|reader| &instructions[reader].op).collect();
@@ -178,11 +182,11 @@ fn instructions_that_add(computation: &Computation, (fusion, id): (Fusion, Value
         let is_number = instruction.shape.elements() == 1 || known_number(computation, id, Some(fusion)).is_some();
         count += match instruction.op.class() {
             _ if is_number => continue,
-            _ if instruction.fusion != Some(fusion) => 1,
+            _ if instruction.fusion() != Some(fusion) => 1,
             Class::Elementwise | Class::Converts => weight(computation, id).0,
             _ => 0,
         };
-        if instruction.fusion == Some(fusion) {
+        if instruction.fusion() == Some(fusion) {
             let sums = matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract));
             adds |= sums && instruction.operands.iter().any(spreads_row);
             left.extend(instruction.operands.iter().copied().filter(|operand| seen.insert(*operand)));
@@ -241,7 +245,7 @@ pub fn readers(computation: &Computation, fusion: Fusion, id: ValueId) -> impl I
     let instructions = &computation.instructions;
     let reader_of = move |id: ValueId| {
         let reader = (id + 1..instructions.len()).find(|reader| instructions[*reader].operands.contains(&id))?;
-        (instructions[reader].fusion == Some(fusion)).then_some(reader)
+        (instructions[reader].fusion() == Some(fusion)).then_some(reader)
     };
     std::iter::successors(reader_of(id), move |id| reader_of(*id))
 }
@@ -256,8 +260,8 @@ pub fn stand_in_the_innermost_loop(computation: &Computation) -> Vec<bool> {
             continue;
         }
         let keeps = keeps_loop(computation, reader);
-        for operand in reader.operands.iter().filter(|operand| instructions[**operand].fusion == reader.fusion) {
-            inside[*operand] &= reader.fusion.is_some() && keeps && inside[id];
+        for operand in reader.operands.iter().filter(|operand| instructions[**operand].fusion() == reader.fusion()) {
+            inside[*operand] &= reader.fusion().is_some() && keeps && inside[id];
         }
     }
     inside
@@ -275,8 +279,8 @@ fn sums_along(computation: &Computation) -> Vec<Option<ValueId>> {
             }
             _ => along[id].filter(|_| keeps_loop(computation, reader)),
         };
-        for operand in reader.operands.iter().filter(|operand| instructions[**operand].fusion == reader.fusion) {
-            along[*operand] = along[*operand].or(of_reader).filter(|_| reader.fusion.is_some());
+        for operand in reader.operands.iter().filter(|operand| instructions[**operand].fusion() == reader.fusion()) {
+            along[*operand] = along[*operand].or(of_reader).filter(|_| reader.fusion().is_some());
         }
     }
     along

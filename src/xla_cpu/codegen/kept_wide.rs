@@ -13,15 +13,16 @@ pub fn find_kept_wide(computation: &Computation, uses: &[usize], sums: impl Fn(C
     let mut kept = vec![false; instructions.len()];
     for (id, wide) in instructions.iter().enumerate() {
         let (Op::Convert, Some(DType::F32), Some(Fusion::Custom { rounds, .. })) =
-            (&wide.op, wide.shape.dtype(), wide.fusion)
+            (&wide.op, wide.shape.dtype(), wide.fusion())
         else {
             continue;
         };
         let narrow = wide.operands[0];
-        let Instruction { op, operands, shape, fusion, .. } = &instructions[narrow];
+        let Instruction { op, operands, shape, .. } = &instructions[narrow];
+        let fusion = &instructions[narrow].fusion();
         let leaves_out = || !rounds || uses[id] == users[id].len() && joins_readers(computation, &users, id, &sums);
         if *op == Op::Convert
-            && *fusion == wide.fusion
+            && *fusion == wide.fusion()
             && shape.dtype() == Some(DType::BF16)
             && instructions[operands[0]].shape.dtype() == Some(DType::F32)
             && uses[narrow] == 1
@@ -42,9 +43,10 @@ fn joins_readers(
     id: ValueId,
     sums: &dyn Fn(ComputationId) -> bool,
 ) -> bool {
-    let fusion = computation.instructions[id].fusion;
+    let fusion = computation.instructions[id].fusion();
     let adds = |reader: ValueId, term: ValueId| {
-        let Instruction { op, operands, fusion: its, .. } = &computation.instructions[reader];
+        let Instruction { op, operands, .. } = &computation.instructions[reader];
+        let its = &computation.instructions[reader].fusion();
         matches!(op, Op::Reduce { to_apply, .. } if sums(*to_apply)) && operands[0] == term && *its == fusion
     };
     let joins = |reader: ValueId| {
@@ -56,5 +58,5 @@ fn joins_readers(
             _ => adds(reader, id),
         }
     };
-    users[id].iter().all(|reader| computation.instructions[*reader].fusion == fusion && joins(*reader))
+    users[id].iter().all(|reader| computation.instructions[*reader].fusion() == fusion && joins(*reader))
 }

@@ -40,9 +40,9 @@ fn extend<'c>(way: &mut Vec<Move<'c>>, next: Option<Move<'c>>, to: &[usize]) {
 
 /// The values of a fusion that are read outside of it.
 pub fn results_of(computation: &Computation, fusion: Option<Fusion>) -> Vec<ValueId> {
-    let inside = |id: &ValueId| computation.instructions[*id].fusion == fusion;
+    let inside = |id: &ValueId| computation.instructions[*id].fusion() == fusion;
     let mut results: Vec<ValueId> = Vec::new();
-    for instruction in computation.instructions.iter().filter(|instruction| instruction.fusion != fusion) {
+    for instruction in computation.instructions.iter().filter(|instruction| instruction.fusion() != fusion) {
         results.extend(instruction.operands.iter().copied().filter(inside));
     }
     results.extend(Some(computation.root).filter(inside));
@@ -68,7 +68,7 @@ impl Functions {
         complex: &ComplexParts,
     ) -> Functions {
         let instructions = &computation.instructions;
-        let is_inside = |id: ValueId| instructions[id].fusion == fusion;
+        let is_inside = |id: ValueId| instructions[id].fusion() == fusion;
         let tiled = is_tiled(computation, fusion, results);
         let hero = hero(computation, fusion, results);
 
@@ -145,7 +145,7 @@ impl Functions {
             next += 1;
             let (Emitted::Real(id) | Emitted::Complex([id, _])) = emitted;
             let instruction = &computation.instructions[id];
-            if instruction.fusion != fusion || !is_elementwise(&instruction.op) {
+            if instruction.fusion() != fusion || !is_elementwise(&instruction.op) {
                 continue;
             }
             let own = |numbers: Vec<[ValueId; 2]>| {
@@ -208,7 +208,7 @@ pub fn hero(computation: &Computation, fusion: Option<Fusion>, results: &[ValueI
     while next < found.len() {
         let id = found[next];
         next += 1;
-        let inside = instructions[id].operands.iter().filter(|operand| instructions[**operand].fusion == fusion);
+        let inside = instructions[id].operands.iter().filter(|operand| instructions[**operand].fusion() == fusion);
         let operands: Vec<ValueId> = inside.copied().filter(|operand| passes(id) && !found.contains(operand)).collect();
         found.extend(operands);
     }
@@ -221,7 +221,7 @@ pub fn hero(computation: &Computation, fusion: Option<Fusion>, results: &[ValueI
     while next < behind.len() {
         let id = behind[next];
         next += 1;
-        for reader in readers(id).filter(|reader| instructions[*reader].fusion == fusion) {
+        for reader in readers(id).filter(|reader| instructions[*reader].fusion() == fusion) {
             if !passes(reader) {
                 return None;
             }
@@ -237,7 +237,7 @@ pub fn hero(computation: &Computation, fusion: Option<Fusion>, results: &[ValueI
 /// (`tiled_fusion_emitter.cc`).
 pub fn is_tiled(computation: &Computation, fusion: Option<Fusion>, results: &[ValueId]) -> bool {
     let stays = |op: &Op| is_elementwise(op) || matches!(op, Op::Reshape | Op::Constant(_));
-    let mut inside = computation.instructions.iter().filter(|instruction| instruction.fusion == fusion);
+    let mut inside = computation.instructions.iter().filter(|instruction| instruction.fusion() == fusion);
     results.len() == 1 && inside.all(|instruction| stays(&instruction.op))
 }
 

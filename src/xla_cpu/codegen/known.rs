@@ -5,7 +5,7 @@ use crate::ir::{Binary, Computation, Fusion, Instruction, Op, Unary, ValueId};
 
 /// The constant that all elements of a value of a fusion equal, if a compiler knows it.
 pub fn known_number(computation: &Computation, mut id: ValueId, fusion: Option<Fusion>) -> Option<f32> {
-    let is_inside = computation.instructions[id].fusion == fusion;
+    let is_inside = computation.instructions[id].fusion() == fusion;
     while let Op::Broadcast { .. } | Op::Reshape | Op::Copy = computation.instructions[id].op {
         id = computation.instructions[id].operands[0];
     }
@@ -17,7 +17,8 @@ pub fn known_number(computation: &Computation, mut id: ValueId, fusion: Option<F
 
 /// The operand that a value negates. LLVM treats a product with -1 as a negation.
 pub fn negated_by(computation: &Computation, id: ValueId) -> Option<ValueId> {
-    let Instruction { op, operands, fusion, .. } = &computation.instructions[id];
+    let Instruction { op, operands, .. } = &computation.instructions[id];
+    let fusion = &computation.instructions[id].fusion();
     match (op, &operands[..]) {
         (Op::Unary(Unary::Negate), &[operand]) => Some(operand),
         (Op::Binary(Binary::Multiply), &[left, right]) => {
@@ -34,13 +35,13 @@ pub fn computed_number(computation: &Computation, id: ValueId, fusion: Option<Fu
     let instruction = &computation.instructions[id];
     let number = |id: ValueId| computed_number(computation, id, fusion);
     match (&instruction.op, &instruction.operands[..]) {
-        (Op::Binary(Binary::Multiply), &[left, right]) if instruction.fusion == fusion => {
+        (Op::Binary(Binary::Multiply), &[left, right]) if instruction.fusion() == fusion => {
             Some(number(left)? * number(right)?)
         }
-        (Op::Binary(Binary::Add), &[left, right]) if instruction.fusion == fusion => {
+        (Op::Binary(Binary::Add), &[left, right]) if instruction.fusion() == fusion => {
             Some(number(left)? + number(right)?)
         }
-        (Op::Binary(Binary::Subtract), &[left, right]) if instruction.fusion == fusion => {
+        (Op::Binary(Binary::Subtract), &[left, right]) if instruction.fusion() == fusion => {
             Some(number(left)? - number(right)?)
         }
         _ => known_number(computation, id, fusion),

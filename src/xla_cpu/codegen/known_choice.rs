@@ -26,7 +26,7 @@ const UNROLLED_IN_REGISTERS: usize = 160;
 /// index determines the predicate, in all iterations or behind a few that are peeled off. Or the loop is unrolled, by
 /// elements or by registers, and the predicate is known for the element or the same throughout the register.
 pub fn known_columns(computation: &Computation, choice: &Instruction, innermost: usize) -> Vec<bool> {
-    let (predicate, Some(fusion)) = (choice.operands[0], choice.fusion) else { return Vec::new() };
+    let (predicate, Some(fusion)) = (choice.operands[0], choice.fusion()) else { return Vec::new() };
     let columns = choice.shape.dims()[innermost];
     if is_same_inside(computation, predicate, innermost) {
         return vec![true; columns];
@@ -67,7 +67,7 @@ pub fn known_elements(
 ) -> Option<Vec<bool>> {
     let instructions = &computation.instructions;
     let is_function = |id: ValueId| matches!(&instructions[id].op, Op::Unary(Unary::Exponential | Unary::Log));
-    if columns.len() <= RUN && !readers(computation, instructions[sum].fusion?, sum).any(is_function) {
+    if columns.len() <= RUN && !readers(computation, instructions[sum].fusion()?, sum).any(is_function) {
         return None;
     }
     let end = path.iter().position(|id| id == choice)?;
@@ -83,12 +83,13 @@ pub fn known_elements(
 /// The number of operations and memory accesses for each element of a fusion.
 pub fn instructions(computation: &Computation, fusion: Fusion) -> usize {
     let instructions = &computation.instructions;
-    let inside = || instructions.iter().filter(|instruction| instruction.fusion == Some(fusion));
+    let inside = || instructions.iter().filter(|instruction| instruction.fusion() == Some(fusion));
     let computes = |op: &Op| {
         matches!(op, Op::Binary(_) | Op::Unary(_) | Op::Compare { .. } | Op::Select | Op::Clamp | Op::Convert)
     };
     let is_read = |id: &&ValueId| {
-        let Instruction { op, shape, fusion: own, .. } = &instructions[**id];
+        let Instruction { op, shape, .. } = &instructions[**id];
+        let own = &instructions[**id].fusion();
         *own != Some(fusion) && !matches!(op, Op::Constant(_)) && shape.elements() > 1
     };
     let mut read: Vec<&ValueId> =
@@ -146,7 +147,8 @@ impl Values<'_> {
 
     fn ends(&mut self, id: ValueId, dim: Option<usize>) -> Option<[i64; 2]> {
         let computation = self.computation;
-        let Instruction { op, shape, operands, fusion, .. } = &computation.instructions[id];
+        let Instruction { op, shape, operands, .. } = &computation.instructions[id];
+        let fusion = &computation.instructions[id].fusion();
         let dtype = shape.dtype()?;
         // Of floats that are whole numbers it knows where the loop is unrolled.
         if dtype.is_float() && (dtype != DType::F32 || self.span[0] != self.span[1]) {

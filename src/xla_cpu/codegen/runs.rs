@@ -50,9 +50,10 @@ impl Runs {
         if !is_even || !has_loop || is_tiled(computation, Some(fusion), &results) {
             return None;
         }
-        let inside: Vec<ValueId> = (0..all.len()).filter(|id| all[*id].fusion == Some(fusion)).collect();
+        let inside: Vec<ValueId> = (0..all.len()).filter(|id| all[*id].fusion() == Some(fusion)).collect();
         let is_followed = |id: &ValueId| {
-            let Instruction { op, shape, minor, .. } = &all[*id];
+            let Instruction { op, shape, .. } = &all[*id];
+            let minor = &all[*id].minor();
             let is_wide = matches!(shape.dtype(), Some(DType::F32 | DType::S32 | DType::U32 | DType::Pred));
             is_wide && minor.is_none() && stays(op)
         };
@@ -71,7 +72,7 @@ impl Runs {
             for operand in all[*id].operands.iter().chain([id]) {
                 let kind = match &all[*operand] {
                     Instruction { op: Op::Constant(value), .. } if value.len() == 1 => Kind::Number,
-                    instruction if instruction.fusion == Some(fusion) => made_of(instruction, &kinds, &readers),
+                    instruction if instruction.fusion() == Some(fusion) => made_of(instruction, &kinds, &readers),
                     _ if long(*operand) == dims => Kind::Run,
                     _ => Kind::Other,
                 };

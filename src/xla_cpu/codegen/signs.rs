@@ -60,11 +60,12 @@ impl Term {
         (alike, keeps, single): (Alike, Keeps, Single),
         depth: usize,
     ) -> Term {
-        let Instruction { op, operands, fusion, .. } = &computation.instructions[id];
+        let Instruction { op, operands, .. } = &computation.instructions[id];
+        let fusion = &computation.instructions[id].fusion();
         if let Some(number) = known_number(computation, id, *fusion) {
             return Number { negative: number.is_sign_negative(), single: single(number) };
         }
-        if *fusion != computation.instructions[reader].fusion || depth > DEEPEST {
+        if *fusion != computation.instructions[reader].fusion() || depth > DEEPEST {
             return Term::Value;
         }
         let part = |operand: ValueId| Term::within(computation, [operand, id], (alike, keeps, single), depth + 1);
@@ -194,7 +195,7 @@ fn chooses_numbers(factors: &[Term; 2]) -> bool {
 /// Whether iterations of a fusion's loops may be peeled off: both parts then use the values that are computed before
 /// the loop.
 fn peels(computation: &Computation, fusion: Option<Fusion>) -> bool {
-    computation.instructions.iter().any(|i| i.fusion == fusion && matches!(i.op, Op::Pad { .. }))
+    computation.instructions.iter().any(|i| i.fusion() == fusion && matches!(i.op, Op::Pad { .. }))
 }
 
 /// Whether an operation moves elements without changing them.

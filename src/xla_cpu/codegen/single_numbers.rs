@@ -22,7 +22,7 @@ impl SingleNumbers {
     /// register of columns is one step.
     pub fn new(computation: &Computation, fusion: Option<Fusion>) -> SingleNumbers {
         let instructions = &computation.instructions;
-        let inside = || instructions.iter().filter(|instruction| instruction.fusion == fusion);
+        let inside = || instructions.iter().filter(|instruction| instruction.fusion() == fusion);
         let is_one_step = |result: &ValueId| {
             let dims = instructions[*result].shape.dims();
             let columns = of_result(computation, None, *result);

@@ -57,18 +57,16 @@ pub fn find_sum_loops(
 ) -> Vec<SumLoop> {
     let sum_loop = |instruction: &Instruction| match (&instruction.op, &instruction.operands[..]) {
         // The two parts are added at once, which the vectorizer does not do.
-        (Op::Reduce { .. }, _) if instruction.library.as_deref() == Some(&LibraryFunction::ComplexSum) => {
-            SumLoop::Chain
-        }
+        (Op::Reduce { .. }, _) if instruction.library() == Some(&LibraryFunction::ComplexSum) => SumLoop::Chain,
         (Op::Reduce { dims, to_apply }, &[term, init])
-            if instruction.fusion.is_some_and(Fusion::is_compiled)
+            if instruction.fusion().is_some_and(Fusion::is_compiled)
                 && instruction.shape.dtype() == Some(DType::F32)
                 && sums(*to_apply) =>
         {
             of_sum(computation, instruction, dims, [term, init], (products[term], inner[term].is_some()))
         }
         (Op::Reduce { to_apply, .. }, &[term, _])
-            if matches!(instruction.fusion, Some(Fusion::Custom { .. })) && products[term] && sums(*to_apply) =>
+            if matches!(instruction.fusion(), Some(Fusion::Custom { .. })) && products[term] && sums(*to_apply) =>
         {
             LibraryDot::of_sum(computation, instruction, uses).map_or(SumLoop::Chain, |dot| {
                 let lanes_and_depth = DotOrder::of_sum(&dot).plan_of_all();
@@ -76,12 +74,12 @@ pub fn find_sum_loops(
             })
         }
         (Op::ReduceWindow { window, to_apply }, &[array, _])
-            if instruction.fusion.is_some_and(Fusion::is_compiled)
-                && instruction.fusion != computation.instructions[array].fusion
+            if instruction.fusion().is_some_and(Fusion::is_compiled)
+                && instruction.fusion() != computation.instructions[array].fusion()
                 && instruction.shape.dtype() == Some(DType::F32)
                 && sums(*to_apply) =>
         {
-            of_windows(computation.instructions[array].shape.dims(), window, instruction.fusion)
+            of_windows(computation.instructions[array].shape.dims(), window, instruction.fusion())
         }
         _ => SumLoop::Chain,
     };
@@ -94,7 +92,7 @@ pub fn leaves_no_loop(computation: &Computation, sum: ValueId) -> bool {
     let (Op::Reduce { dims, .. }, &[term, init]) = (&instruction.op, &instruction.operands[..]) else { return false };
     let extents = computation.instructions[term].shape.dims();
     let Some(innermost) = (0..extents.len()).rev().find(|d| dims.contains(d) && extents[*d] > 1) else { return true };
-    let term_of = Term::new(computation, instruction.fusion, term, (innermost, None));
+    let term_of = Term::new(computation, instruction.fusion(), term, (innermost, None));
     let may_unroll = !term_of.sums();
     let is_plain = !term_of.is_opaque() && term_of.is_regular();
     is_plain
@@ -122,7 +120,7 @@ fn of_sum(
     let zero = is_zero(computation, init);
     let from_products = (is_product || joins) && zero && is_no_negative_zero(computation, id);
     let outside = (0..innermost).rev().find(|d| extents[*d] > 1).filter(|_| long.next() == Some(innermost));
-    let term = Term::new(computation, instruction.fusion, id, (innermost, around.or(outside)));
+    let term = Term::new(computation, instruction.fusion(), id, (innermost, around.or(outside)));
     // A loop with one within is not the innermost one.
     let may_unroll = !term.sums();
     if !may_unroll || !term.is_unrolled(columns) {
@@ -185,7 +183,7 @@ fn of_windows(dims: &[usize], window: &Window, fusion: Option<Fusion>) -> SumLoo
     let kept: Vec<usize> = loops.iter().filter(|(_, is_summed)| !is_summed).map(|(extent, _)| *extent).collect();
     let reduced: Vec<usize> = (0..loops.len()).filter(|d| loops[*d].1).collect();
     let instructions = vec![of(0, &all), of(1, &[])];
-    let sum = Instruction { fusion, ..of(2, &kept) };
+    let sum = of(2, &kept).recorded(|compiled| compiled.fusion = fusion);
     let computation = Computation { name: String::new(), instructions, root: 0 };
     of_sum(&computation, &sum, &reduced, [0, 1], (false, false))
 }

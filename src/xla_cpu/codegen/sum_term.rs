@@ -197,7 +197,7 @@ impl<'c> Term<'c> {
             return;
         }
         let operands = &instruction.operands;
-        if instruction.fusion != self.fusion && !matches!(instruction.op, Op::Constant(_)) {
+        if instruction.fusion() != self.fusion && !matches!(instruction.op, Op::Constant(_)) {
             return self.read(id, along);
         }
         match &instruction.op {
@@ -229,7 +229,7 @@ impl<'c> Term<'c> {
             Op::Slice { start, stride, .. } => {
                 let (length, called) = (self.place.len(), self.called);
                 self.place.extend(start.iter().zip(stride).map(|(start, stride)| start * stride.max(&1)));
-                if computation.instructions[operands[0]].fusion == self.fusion {
+                if computation.instructions[operands[0]].fusion() == self.fusion {
                     self.called = self.place.len();
                 }
                 self.visit(operands[0], &between(along, stride));
@@ -273,7 +273,8 @@ impl<'c> Term<'c> {
     }
 
     fn read(&mut self, id: ValueId, along: &Along) {
-        let Instruction { shape, minor, .. } = &self.computation.instructions[id];
+        let Instruction { shape, .. } = &self.computation.instructions[id];
+        let minor = &self.computation.instructions[id].minor();
         self.instructions += 1;
         let (extents, along) = (minor_last(shape.dims(), *minor), minor_last(along, *minor));
         let mut lies = in_memory(&extents, &along);

@@ -69,7 +69,7 @@ pub fn is_scalar_call(op: &Op) -> bool {
 pub fn without_sign(computation: &Computation, fusion: Option<Fusion>, id: ValueId) -> ValueId {
     let instruction = &computation.instructions[id];
     match instruction.op {
-        Op::Unary(Unary::Negate) if instruction.fusion == fusion => instruction.operands[0],
+        Op::Unary(Unary::Negate) if instruction.fusion() == fusion => instruction.operands[0],
         _ => id,
     }
 }

@@ -67,8 +67,8 @@ impl Ways {
             false => None,
         };
         let mut reads: HashMap<ValueId, Reads> = HashMap::new();
-        for (id, instruction) in instructions.iter().enumerate().rev().filter(|(_, i)| i.fusion == fusion) {
-            let is_outside = |user: &ValueId| instructions[*user].fusion != fusion;
+        for (id, instruction) in instructions.iter().enumerate().rev().filter(|(_, i)| i.fusion() == fusion) {
+            let is_outside = |user: &ValueId| instructions[*user].fusion() != fusion;
             let own = reads.entry(id).or_insert_with(|| Some(Vec::new()));
             let is_result = uses[id] > users[id].len() || users[id].iter().any(is_outside);
             if let Some(own) = own.as_mut().filter(|_| is_result) {
@@ -206,7 +206,7 @@ fn place(computation: &Computation, id: ValueId, position: usize, at: usize) -> 
         (None, Op::DynamicUpdateSlice) if position == 0 => Some(Some(at)),
         (None, Op::DynamicUpdateSlice) if position == 1 => {
             let starts =
-                instruction.operands[2..].iter().map(|start| known_number(computation, *start, instruction.fusion));
+                instruction.operands[2..].iter().map(|start| known_number(computation, *start, instruction.fusion()));
             let starts = starts.collect::<Option<Vec<f32>>>()?;
             let last = || to.dims().iter().zip(from.dims()).map(|(all, part)| all - part);
             let inside =
@@ -249,7 +249,7 @@ pub fn twins(computation: &Computation, users: &[Vec<ValueId>]) -> HashMap<Value
     let mut of: HashMap<(Fusion, ValueId, ValueId), Vec<ValueId>> = HashMap::new();
     for (id, instruction) in instructions.iter().enumerate() {
         if let (Op::Binary(Binary::Multiply), Some(fusion), &[a, b]) =
-            (&instruction.op, instruction.fusion, &instruction.operands[..])
+            (&instruction.op, instruction.fusion(), &instruction.operands[..])
         {
             let without_sign =
                 |factor: ValueId| negated_by(computation, factor).filter(|_| is_term(id)).unwrap_or(factor);

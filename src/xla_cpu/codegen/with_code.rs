@@ -23,7 +23,7 @@ pub fn with_code(computation: &Computation) -> Cow<'_, Computation> {
         operands.chain([&instruction.shape])
     };
     let instructions = computation.instructions.iter().enumerate();
-    let coded = instructions.filter_map(|(id, instruction)| Some((id, instruction.fusion?)));
+    let coded = instructions.filter_map(|(id, instruction)| Some((id, instruction.fusion()?)));
     let without: HashSet<Fusion> =
         coded.filter(|(id, _)| shapes(*id).any(has_no_code)).map(|(_, fusion)| fusion).collect();
     if without.is_empty() {
@@ -31,7 +31,7 @@ pub fn with_code(computation: &Computation) -> Cow<'_, Computation> {
     }
     let mut rest = computation.clone();
     for instruction in &mut rest.instructions {
-        instruction.fusion = instruction.fusion.filter(|fusion| !without.contains(fusion));
+        instruction.record(|compiled| compiled.fusion = compiled.fusion.filter(|fusion| !without.contains(fusion)));
     }
     Cow::Owned(rest)
 }
@@ -50,8 +50,8 @@ mod tests {
             let y = builder.unary(Unary::Negate, x).unwrap();
             let mut program = builder.finish(&[("y", y)]).unwrap();
             let entry = program.entry;
-            program.computations[entry].instructions[y].fusion = Some(Fusion::Compiled(0));
-            with_code(program.entry()).instructions[y].fusion
+            program.computations[entry].instructions[y].record(|compiled| compiled.fusion = Some(Fusion::Compiled(0)));
+            with_code(program.entry()).instructions[y].fusion()
         };
         assert_eq!([0, 1, 2].map(fusions), [None, Some(Fusion::Compiled(0)), Some(Fusion::Compiled(0))]);
     }

@@ -23,8 +23,8 @@ pub enum DotSum {
 impl DotSum {
     /// The order of a dot of operands of these types; `None` where each result is one fused chain.
     pub fn new(instruction: &Instruction, dtypes: [Option<DType>; 2], plan: &DotPlan) -> Option<DotSum> {
-        let in_library =
-            instruction.shape.dtype() == Some(DType::F32) && matches!(instruction.fusion, Some(Fusion::Custom { .. }));
+        let in_library = instruction.shape.dtype() == Some(DType::F32)
+            && matches!(instruction.fusion(), Some(Fusion::Custom { .. }));
         let sizes = [plan.m, plan.k, plan.n];
         if dtypes == [Some(DType::BF16); 2] && in_library {
             return BlockOrder::of_all(sizes, Form::Pairs).map(DotSum::Blocks);
@@ -33,7 +33,7 @@ impl DotSum {
             return None;
         }
         let last = [plan.lhs_transpose.is_none(), plan.rhs_transpose.is_some()];
-        match instruction.library.as_deref() {
+        match instruction.library() {
             Some(LibraryFunction::Convolution(convolution)) if in_library => {
                 Some(DotSum::Lanes(DotOrder::of_convolution(sizes, plan.batch, convolution)))
             }

@@ -28,7 +28,7 @@ impl LibraryDot {
         let product = &instructions[term];
         let &[reduced] = &dims[..] else { return None };
         let from_zero = matches!(&instructions[init].op, Op::Constant(value) if value.data().to_f32s() == [0.0]);
-        let own = product.op == Op::Binary(Binary::Multiply) && product.fusion == sum.fusion && uses[term] == 1;
+        let own = product.op == Op::Binary(Binary::Multiply) && product.fusion() == sum.fusion() && uses[term] == 1;
         if !own || !from_zero || product.shape.dtype() != Some(DType::F32) || product.operands[0] == product.operands[1]
         {
             return None;
@@ -36,7 +36,7 @@ impl LibraryDot {
         // Dims are counted from the innermost one.
         let mut known = HashMap::new();
         let [mut left, mut right] = [0, 1].map(|side| {
-            let extents = extents(computation, sum.fusion, product.operands[side], &mut known);
+            let extents = extents(computation, sum.fusion(), product.operands[side], &mut known);
             extents.into_iter().rev().collect::<Vec<usize>>()
         });
         let rank = left.len();
@@ -78,7 +78,7 @@ fn extents(
     }
     let instruction = &computation.instructions[id];
     let dims = instruction.shape.dims();
-    let inside = instruction.fusion == fusion;
+    let inside = instruction.fusion() == fusion;
     let found = match &instruction.op {
         Op::Broadcast { dims: along } if inside && !dims.contains(&1) => {
             let mut extents_of = vec![1; dims.len()];

@@ -158,7 +158,7 @@ fn another_plan_is_another_order() {
     );
     assert_eq!(lines(&found), [expected]);
     assert_eq!(lines(&difference(&import(&text), &import(&other_window), None).unwrap()), [] as [&str; 0]);
-    let tiling = import(&cut).program.entry().instructions.iter().find_map(|i| i.tiling.clone()).unwrap();
+    let tiling = import(&cut).program.entry().instructions.iter().find_map(|i| i.tiling().cloned()).unwrap();
     assert_eq!(
         (tiling.k_block, &tiling.iterations[..], &tiling.input_window[..]),
         (Some(128), &[1, 1, 4][..], &[8, 4][..])

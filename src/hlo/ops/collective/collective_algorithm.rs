@@ -6,7 +6,7 @@ use crate::ast;
 use crate::builder::array_operation::slice;
 use crate::builder::{Emitter, Value};
 use crate::error::LowerError;
-use crate::ir::{CollectiveAlgorithm, CollectivePlan, Fusion, Ring, Setting, Steps};
+use crate::ir::{CollectiveAlgorithm, CollectivePlan, Mark, Ring, Setting, Steps};
 use crate::planned_collective::{PlannedCollective, plan};
 use crate::settings;
 use crate::tensor::DType;
@@ -99,7 +99,7 @@ impl Steps<Value> for Exchange<'_, '_, '_> {
         let region = self.e.attributes().callee("to_apply")?;
         let dims = dims_of(self.e, &arrived)?;
         let (number, carries) = (self.base + ring.number, self.carries);
-        let exchange = Fusion::Exchange { number, carries, is_planned: ring.is_known };
+        let exchange = Mark::Exchange { number, carries, is_planned: ring.is_known };
         self.e.inline_within(region, &[arrived, own], Some(dims), Some(exchange))
     }
 }

@@ -12,7 +12,7 @@ use crate::builder::array_operation::slice;
 use crate::builder::{Emitter, Value};
 use crate::device_exchange;
 use crate::error::LowerError;
-use crate::ir::Fusion;
+use crate::ir::Mark;
 use crate::opcode::{Collective, CollectiveDone, Opcode, Outside};
 
 use per_member::{arrays, beside, in_groups, join, nothing_taken};
@@ -102,9 +102,9 @@ fn reduced(e: &mut Emitter, operand: &Value, number: usize, group: &[usize]) -> 
     let region = e.attributes().callee("to_apply")?;
     let shape = e.shape(arrays(e, &sum)?[0]).clone();
     e.lowering.fusions += 1;
-    let exchange = Fusion::Exchange { number: e.lowering.fusions, carries: shape.element_type(), is_planned: false };
+    let exchange = Mark::Exchange { number: e.lowering.fusions, carries: shape.element_type(), is_planned: false };
     for member in members {
-        sum = e.inline_within(region, &[sum, member], Some(shape.dims().to_vec()), Some(exchange))?;
+        sum = e.inline_within(region, &[sum, member], Some(shape.dims().to_vec()), Some(exchange.clone()))?;
     }
     Ok(sum)
 }

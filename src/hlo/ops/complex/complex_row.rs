@@ -36,7 +36,7 @@ pub fn product(e: &mut Emitter, x: Parts, y: Parts) -> Result<Option<Parts>> {
     for part in &mut parts {
         let (zero, to_apply) = (e.zero(dtype)?, e.adder(dtype));
         let sum = e.emit(Op::Reduce { dims: vec![along], to_apply }, vec![*part, zero], None)?;
-        e.body.instructions[sum].library = Some(Arc::new(LibraryFunction::ComplexSum));
+        e.body.instructions[sum].record(|compiled| compiled.library = Some(Arc::new(LibraryFunction::ComplexSum)));
         *part = e.emit(Op::Reshape, vec![sum], Some(claimed.clone()))?;
     }
     Ok(Some(parts))

@@ -213,7 +213,7 @@ fn of_one(e: &mut Emitter, unary: Unary, operands: &[Value]) -> Result<Value> {
 /// Marks the parts of what a quotient or a function gives, which compilers rewrite as wholes.
 fn mark_whole(e: &mut Emitter, parts: &[ValueId]) {
     for part in parts {
-        e.body.instructions[*part].of_complex_function = true;
+        e.body.instructions[*part].record(|compiled| compiled.of_complex_function = true);
     }
 }
 
@@ -266,7 +266,7 @@ fn product(e: &mut Emitter, [a, b]: Parts, [c, d]: Parts) -> Result<Value> {
     let [bc, ad] = [binary(Binary::Multiply, b, c)?, binary(Binary::Multiply, a, d)?];
     let im = binary(Binary::Add, bc, ad)?;
     for part in [re, im] {
-        e.body.instructions[part].library = Some(Arc::new(LibraryFunction::ComplexProduct));
+        e.body.instructions[part].record(|compiled| compiled.library = Some(Arc::new(LibraryFunction::ComplexProduct)));
     }
     Ok(Value::Complex([re, im]))
 }
@@ -282,8 +282,8 @@ fn by_parts(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         let operands: Vec<Value> = operands.iter().map(of_part).collect();
         match e.of_one_part().over_arrays(&operands)? {
             Value::Array(id) => {
-                if let Instruction { op: Op::Reduce { .. }, library, .. } = &mut e.body.instructions[id] {
-                    *library = Some(Arc::new(LibraryFunction::ComplexSum));
+                if let sum @ Instruction { op: Op::Reduce { .. }, .. } = &mut e.body.instructions[id] {
+                    sum.record(|compiled| compiled.library = Some(Arc::new(LibraryFunction::ComplexSum)));
                 }
                 *part = id;
             }
@@ -305,8 +305,8 @@ fn dot(e: &mut Emitter, x: Parts, y: Parts) -> Result<Value> {
 fn products_of_parts(e: &mut Emitter, x: Parts, y: Parts) -> Result<Value> {
     let mut product = |x: ValueId, y: ValueId| match e.of_one_part().over_arrays(&[Value::Array(x), Value::Array(y)])? {
         Value::Array(id) => {
-            if let Instruction { op: Op::Dot { .. }, library, .. } = &mut e.body.instructions[id] {
-                *library = Some(Arc::new(LibraryFunction::ComplexDot));
+            if let dot @ Instruction { op: Op::Dot { .. }, .. } = &mut e.body.instructions[id] {
+                dot.record(|compiled| compiled.library = Some(Arc::new(LibraryFunction::ComplexDot)));
             }
             Ok(id)
         }

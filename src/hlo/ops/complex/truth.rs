@@ -3,13 +3,11 @@
 //! A machine computes its compiler's formula with all that it does to infinities, NaN and zeros. Truth is asked of the function.
 //! So the two part here, and nowhere else: a predicate that is false on every machine is true over the real numbers.
 
-use std::sync::Arc;
-
 use crate::builder::Emitter;
 use crate::builder::array_operation::{binary, select};
 use crate::builder::fill::{number, spread};
 use crate::error::LowerError;
-use crate::ir::{Binary, LibraryFunction, Op, ValueId};
+use crate::ir::{Binary, Mark, Op, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
 use super::parts::Parts;
@@ -21,7 +19,7 @@ type Result<T> = std::result::Result<T, LowerError>;
 pub fn truth_or_formula(e: &mut Emitter, truth: ValueId, formula: ValueId) -> Result<ValueId> {
     let data = Data::from_i64s(DType::Pred, &[0]).ok_or_else(|| e.fail("predicates are integers"))?;
     let constant = e.emit(Op::Constant(Tensor::new(&[], data)), vec![], None)?;
-    e.body.instructions[constant].library = Some(Arc::new(LibraryFunction::TruthAlone));
+    e.body.instructions[constant].mark = Some(Mark::TruthAlone);
     let dims = e.shape(truth).dims().to_vec();
     let in_truth = spread(e, constant, &dims)?;
     select(e, in_truth, truth, formula)

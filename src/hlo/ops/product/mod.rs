@@ -149,7 +149,8 @@ fn convolution(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> Resul
     let passes = passes(e)?;
     let mut result = product(e, as_dot.dims, sides, passes, result)?;
     if e.lowering.libraries {
-        e.body.instructions[result].library = Some(Arc::new(LibraryFunction::Convolution(described)));
+        e.body.instructions[result]
+            .record(|compiled| compiled.library = Some(Arc::new(LibraryFunction::Convolution(described))));
     }
     if !as_dot.permutation.is_sorted() {
         result = e.emit(Op::Transpose { permutation: as_dot.permutation }, vec![result], None)?;

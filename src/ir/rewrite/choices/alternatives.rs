@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::analysis::{Analysis, Precision, Reducer, is_spread};
-use crate::ir::{Binary, DotPlan, Fusion, Instruction, Op, Program, Shape, Tiling, ValueId};
+use crate::ir::{Binary, DotPlan, Instruction, Mark, Op, Program, Shape, Tiling, ValueId};
 use crate::num::BF16;
 use crate::tensor::{DType, Data, Tensor};
 
@@ -101,7 +101,7 @@ impl Maker<'_> {
         }
         let product = self.made[own].clone();
         let name = format!("{}.joined", product.name);
-        let joined = self.push(Instruction { name, fusion: Some(Fusion::Joined), ..product });
+        let joined = self.push(Instruction { name, mark: Some(Mark::Joined), ..product });
         self.point((id, id), vec![own, joined], None, Freedom::Contraction, None)
     }
 
@@ -149,7 +149,8 @@ impl Maker<'_> {
         for cuts in CUTS.into_iter().filter(|cuts| k >= 2 * cuts) {
             let tiling = Some(Arc::new(Tiling::of_k_block(k.div_ceil(cuts))));
             let name = format!("{}.blocks{cuts}", dot.name);
-            options.push(self.push(Instruction { name, tiling, library: None, ..dot.clone() }));
+            let cut = Instruction { name, ..dot.clone() };
+            options.push(self.push(cut.recorded(|compiled| (compiled.tiling, compiled.library) = (tiling, None))));
         }
         self.point((id, id), options, None, Freedom::Order, None)
     }

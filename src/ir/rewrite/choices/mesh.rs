@@ -1,6 +1,6 @@
 //! Sums over devices: in any order, each step rounded to the type that is sent from one to the next.
 
-use crate::ir::{Binary, Fusion, Instruction, Op, Shape, ValueId};
+use crate::ir::{Binary, Instruction, Mark, Op, Shape, ValueId};
 use crate::tensor::DType;
 
 use super::{Freedom, Maker};
@@ -31,13 +31,13 @@ impl Maker<'_> {
     }
 
     /// The exchange that a value is the last addition of, the type that it carries, and the terms of the sum, in order.
-    fn terms(&self, id: ValueId) -> Option<(Fusion, DType, Vec<ValueId>)> {
+    fn terms(&self, id: ValueId) -> Option<(Mark, DType, Vec<ValueId>)> {
         let entry = self.program.entry();
-        let fusion = entry.instructions[id].fusion?;
-        let Fusion::Exchange { carries, is_planned: false, .. } = fusion else { return None };
+        let exchange = entry.instructions[id].mark.clone()?;
+        let Mark::Exchange { carries, is_planned: false, .. } = exchange else { return None };
         let is_step = |id: ValueId| {
-            let Instruction { op, fusion: own, .. } = &entry.instructions[id];
-            *op == Op::Binary(Binary::Add) && *own == Some(fusion)
+            let Instruction { op, mark, .. } = &entry.instructions[id];
+            *op == Op::Binary(Binary::Add) && mark.as_ref() == Some(&exchange)
         };
         let mut readers = self.analysis.users()[id].clone();
         while let Some(reader) = readers.pop() {
@@ -59,7 +59,7 @@ impl Maker<'_> {
                 false => terms.push(next),
             }
         }
-        Some((fusion, carries, terms))
+        Some((exchange, carries, terms))
     }
 
     /// Two terms or more, one after the other.
@@ -100,7 +100,7 @@ impl Maker<'_> {
     }
 
     /// The sum of terms that stand beside each other.
-    fn in_any_order(&mut self, like: ValueId, terms: &[ValueId], exchange: Fusion) -> Option<ValueId> {
+    fn in_any_order(&mut self, like: ValueId, terms: &[ValueId], exchange: Mark) -> Option<ValueId> {
         let Instruction { name, shape, .. } = self.made[like].clone();
         let dtype = shape.element_type();
         let dims = |count: usize| [&[count], shape.dims()].concat();
@@ -116,6 +116,6 @@ impl Maker<'_> {
         let zero = self.zero(format!("{name}.zero"), dtype)?;
         let op = Op::Reduce { dims: vec![0], to_apply: self.add_in(dtype) };
         let sum = Instruction::new(format!("{name}.any"), op, vec![beside, zero], shape);
-        Some(self.push(Instruction { fusion: Some(exchange), ..sum }))
+        Some(self.push(Instruction { mark: Some(exchange), ..sum }))
     }
 }

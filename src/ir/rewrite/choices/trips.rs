@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::{known_integer, known_result};
-use crate::ir::{Computation, ComputationId, Fusion, Instruction, Op, Program, Shape, ValueId};
+use crate::ir::{Computation, ComputationId, Instruction, Mark, Op, Program, Shape, ValueId};
 
 use super::super::dead;
 use super::{Level, Loop};
@@ -204,7 +204,7 @@ impl Layout<'_> {
         for (at, value) in state.iter().enumerate() {
             let shape = self.made[*value].shape.clone();
             let guard = Instruction::new(format!("{name}.{at}"), Op::OptimizationBarrier, vec![*value], shape);
-            carried.push(self.push(Instruction { fusion: Some(Fusion::Carried), ..guard })?);
+            carried.push(self.push(Instruction { mark: Some(Mark::Carried), ..guard })?);
         }
         Ok(carried)
     }

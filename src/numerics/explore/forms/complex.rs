@@ -15,7 +15,7 @@ pub(super) fn forget(latitudes: &mut [Latitude], groups: &Groups) {
     let mut is_scaled = vec![false; groups.instructions.len()];
     for (id, instruction) in groups.instructions.iter().enumerate() {
         let is_rewritten = match factors(groups, id) {
-            _ if instruction.of_complex_function => true,
+            _ if instruction.of_complex_function() => true,
             Some(factors) => {
                 let is_spread = |factor: &[ValueId; 2]| factor.iter().all(|part| groups.known[*part].is_spread);
                 let any_part =
@@ -35,7 +35,7 @@ pub(super) fn forget(latitudes: &mut [Latitude], groups: &Groups) {
 /// The real and the imaginary part of both factors of a complex product, of which this is a part.
 fn factors(groups: &Groups, id: ValueId) -> Option<[[ValueId; 2]; 2]> {
     let instruction = &groups.instructions[id];
-    if instruction.library.as_deref() != Some(&LibraryFunction::ComplexProduct) {
+    if instruction.library() != Some(&LibraryFunction::ComplexProduct) {
         return None;
     }
     // ac - bd, and bc + ad: parts of one factor stand on one side.

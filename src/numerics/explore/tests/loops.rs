@@ -420,7 +420,10 @@ fn loops_that_cannot_be_laid_out_stay() {
         let halves = b.tuple_element(last, 2).unwrap();
         let token = b.argmax(halves, 0).unwrap();
         let mut program = b.finish(&[("token", token)]).unwrap();
-        program.computations[body].instructions.iter_mut().for_each(|instruction| instruction.fusion = fusion);
+        program.computations[body]
+            .instructions
+            .iter_mut()
+            .for_each(|instruction| instruction.record(|compiled| compiled.fusion = fusion));
         program
     };
     let mode: Mode = "v5e/default/off".parse().unwrap();

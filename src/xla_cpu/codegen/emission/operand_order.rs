@@ -41,7 +41,8 @@ impl<'c> Emission<'c> {
     /// The order of two operands in the innermost function on the way to a place that orders them.
     fn order_in_functions(&mut self, reader: ValueId, operands: [ValueId; 2], place: &[ValueId]) -> Ordering {
         let Some(functions) = &self.functions else { return Ordering::Equal };
-        let is_called = |id: &ValueId| functions.calls(*id) && self.computation.instructions[*id].fusion == self.fusion;
+        let is_called =
+            |id: &ValueId| functions.calls(*id) && self.computation.instructions[*id].fusion() == self.fusion;
         let around: Vec<(ValueId, usize)> = (reader..self.computation.instructions.len())
             .rev()
             .filter(is_called)

@@ -26,7 +26,7 @@ impl Emission<'_> {
         }
         let rank = self.pass();
         let rank = self.sunk.ranks.get(&id).copied().unwrap_or(rank);
-        let is_outside = self.computation.instructions[id].fusion != self.fusion;
+        let is_outside = self.computation.instructions[id].fusion() != self.fusion;
         self.calls.read(is_outside.then(|| self.complex.number(id)));
         self.read.insert(key, rank);
         rank

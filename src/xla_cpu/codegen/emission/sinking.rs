@@ -62,14 +62,14 @@ impl Emission<'_> {
         let mut sinking = Sinking { emission: self, behind: HashMap::new(), readers: HashMap::new(), sunk: Vec::new() };
         sinking.behind = values.iter().map(|(id, before)| (*id, before == loops)).collect();
         for (id, instruction) in self.computation.instructions.iter().enumerate() {
-            if instruction.fusion == self.fusion && self.source(id) == id {
+            if instruction.fusion() == self.fusion && self.source(id) == id {
                 sinking
                     .operands(id)
                     .into_iter()
                     .for_each(|operand| sinking.readers.entry(operand).or_default().push(id));
             }
         }
-        let is_read = |id: &ValueId| self.computation.instructions[*id].fusion != self.fusion;
+        let is_read = |id: &ValueId| self.computation.instructions[*id].fusion() != self.fusion;
         let read_behind = values.iter().filter(|(id, before)| is_read(id) && before == loops).count();
         let results: Vec<ValueId> = results.iter().map(|id| self.source(*id)).collect();
         values.iter().for_each(|(id, _)| sinking.sink(*id, &results));
@@ -85,7 +85,8 @@ impl Emission<'_> {
     /// The value that represents another one in the code, behind moves and identities.
     fn source(&self, mut id: ValueId) -> ValueId {
         loop {
-            let Instruction { op, fusion, operands, .. } = &self.computation.instructions[id];
+            let Instruction { op, operands, .. } = &self.computation.instructions[id];
+            let fusion = &self.computation.instructions[id].fusion();
             let source = match op {
                 _ if *fusion != self.fusion => None,
                 Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } => operands.first().copied(),
@@ -115,7 +116,7 @@ impl Sinking<'_, '_> {
     fn sink(&mut self, id: ValueId, results: &[ValueId]) {
         let Emission { computation, fusion, .. } = *self.emission;
         let instruction = &computation.instructions[id];
-        let is_read = instruction.fusion != fusion;
+        let is_read = instruction.fusion() != fusion;
         let is_behind = |id: &ValueId| self.behind.get(id) == Some(&true);
         let readers = self.readers.get(&id).map_or(&[][..], |readers| readers);
         let is_needed_behind = readers.iter().all(is_behind) && (!readers.is_empty() || results.contains(&id));

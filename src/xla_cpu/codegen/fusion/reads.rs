@@ -72,7 +72,7 @@ impl<'c> Reads<'c> {
         let alone = [id];
         let same = twins.get(&id).map_or(&alone[..], Vec::as_slice);
         let most = same.iter().map(|id| uses[*id]).sum();
-        let Some(fusion) = computation.instructions[id].fusion.filter(|_| most > 1) else { return most };
+        let Some(fusion) = computation.instructions[id].fusion().filter(|_| most > 1) else { return most };
         let mut ways = ways.borrow_mut();
         let ways = ways.entry(fusion).or_insert_with(|| Ways::new(computation, Some(fusion), users, uses));
         ways.alike(id, reader, same).unwrap_or(most)
@@ -80,7 +80,8 @@ impl<'c> Reads<'c> {
 
     /// Whether a broadcast varies along the dim of the innermost loop.
     fn keeps_innermost(&self, id: ValueId) -> bool {
-        let Instruction { op, fusion, shape, .. } = &self.computation.instructions[id];
+        let Instruction { op, shape, .. } = &self.computation.instructions[id];
+        let fusion = &self.computation.instructions[id].fusion();
         let Op::Broadcast { dims } = op else { return true };
         self.loops(*fusion, |loops| loops.keeps(id, dims, shape.dims()))
     }
@@ -90,7 +91,7 @@ impl<'c> Reads<'c> {
     fn known_columns(&self, id: ValueId) -> Vec<bool> {
         let choice = &self.computation.instructions[id];
         let last = choice.shape.dims().iter().rposition(|extent| *extent > 1);
-        let innermost = self.loops(choice.fusion, |loops| loops.innermost(id)).or(last);
+        let innermost = self.loops(choice.fusion(), |loops| loops.innermost(id)).or(last);
         let columns = innermost.map_or_else(Vec::new, |dim| known_columns(self.computation, choice, dim));
         if innermost != last && columns.contains(&false) { Vec::new() } else { columns }
     }
@@ -131,10 +132,10 @@ impl<'c> Reads<'c> {
         let choice = &computation.instructions[id];
         let &[_, on_true, on_false] = &choice.operands[..] else { return None };
         let register = choice.shape.elements() >= REGISTER;
-        if choice.op != Op::Select || uses[id] != 1 || choice.fusion != subtraction.fusion || !register {
+        if choice.op != Op::Select || uses[id] != 1 || choice.fusion() != subtraction.fusion() || !register {
             return None;
         }
-        let is_zero = known_number(computation, on_false, choice.fusion).is_some_and(|number| number.to_bits() == 0);
+        let is_zero = known_number(computation, on_false, choice.fusion()).is_some_and(|number| number.to_bits() == 0);
         Some(self.product(on_true, id).filter(|_| is_zero)?.by_way_of(id))
     }
 
@@ -142,7 +143,8 @@ impl<'c> Reads<'c> {
     /// user sums along other dims than the joined one. In the second case one operand is read throughout a loop of the
     /// sum, and LLVM makes one loop for each operand (`SimpleLoopUnswitch`).
     fn is_parted_by(&self, reader: ValueId, concatenate: ValueId, dim: usize) -> bool {
-        let Instruction { op, operands, fusion, .. } = &self.computation.instructions[reader];
+        let Instruction { op, operands, .. } = &self.computation.instructions[reader];
+        let fusion = &self.computation.instructions[reader].fusion();
         self.loops(*fusion, |loops| loops.hero == Some(concatenate))
             || operands[0] == concatenate && matches!(op, Op::Reduce { dims, .. } if !dims.contains(&dim))
     }
@@ -167,12 +169,12 @@ impl<'c> Reads<'c> {
     /// has one read in the way that the next one reads it.
     pub fn product(&self, mut id: ValueId, mut reader: ValueId) -> Option<Product> {
         let Reads { computation, uses, .. } = *self;
-        let fusion = computation.instructions[reader].fusion;
+        let fusion = computation.instructions[reader].fusion();
         let read = [id, reader];
         let mut path = Vec::new();
         loop {
             let instruction = &computation.instructions[id];
-            if self.alike(id, reader) != 1 || instruction.fusion != fusion {
+            if self.alike(id, reader) != 1 || instruction.fusion() != fusion {
                 return None;
             }
             path.push(id);
@@ -235,8 +237,9 @@ const REGISTER: usize = 4;
 fn is_product_of_magnitudes(computation: &Computation, uses: &[usize], product: &Instruction) -> bool {
     let [a, b] = product.operands[..] else { return false };
     let is_magnitude = |id: ValueId| {
-        let Instruction { op, fusion, .. } = &computation.instructions[id];
-        *op == Op::Unary(Unary::Abs) && *fusion == product.fusion
+        let Instruction { op, .. } = &computation.instructions[id];
+        let fusion = &computation.instructions[id].fusion();
+        *op == Op::Unary(Unary::Abs) && *fusion == product.fusion()
     };
     a != b && is_magnitude(a) && is_magnitude(b) && (uses[a] == 1 || uses[b] == 1)
 }

@@ -22,9 +22,9 @@ fn contracted_in(complex: bool, body: impl Fn(&mut Builder, [ValueId; 4]) -> Bui
     let entry = program.entry;
     let computation = &mut program.computations[entry];
     for instruction in &mut computation.instructions[arrays.len()..=result] {
-        instruction.fusion = Some(Fusion::Compiled(0));
+        instruction.record(|compiled| compiled.fusion = Some(Fusion::Compiled(0)));
         let is_part = complex && matches!(instruction.op, Op::Binary(Binary::Add | Binary::Subtract));
-        instruction.library = is_part.then(|| Arc::new(LibraryFunction::ComplexProduct));
+        instruction.record(|compiled| compiled.library = is_part.then(|| Arc::new(LibraryFunction::ComplexProduct)));
     }
     let mut uses = computation.uses();
     uses[computation.root] += 1;
@@ -47,7 +47,8 @@ fn a_product_is_contracted_where_it_is_read_alone() {
         let mut program = builder.finish(&[("r", result)]).unwrap();
         let entry = program.entry;
         let computation = &mut program.computations[entry];
-        (product..=result).for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
+        (product..=result)
+            .for_each(|id| computation.instructions[id].record(|compiled| compiled.fusion = Some(Fusion::Compiled(0))));
         let mut uses = computation.uses();
         uses[computation.root] += 1;
         let found = find_contractions(computation, &uses, |_| false);

@@ -12,7 +12,8 @@ fn known(dims: [usize; 2], predicate: impl Fn(&mut Builder, [ValueId; 2]) -> Res
     let mut program = builder.finish(&[("r", choice)]).unwrap();
     let entry = program.entry;
     let computation = &mut program.computations[entry];
-    (indices[0]..=choice).for_each(|id| computation.instructions[id].fusion = Some(Fusion::Compiled(0)));
+    (indices[0]..=choice)
+        .for_each(|id| computation.instructions[id].record(|compiled| compiled.fusion = Some(Fusion::Compiled(0))));
     let columns = known_columns(computation, &computation.instructions[choice], dims.len() - 1);
     !columns.is_empty() && !columns.contains(&false)
 }

@@ -17,7 +17,7 @@ fn of(extents: &[usize], dims: &[usize], body: impl Fn(&mut Builder, ValueId, Va
     let entry = program.entry;
     let computation = &mut program.computations[entry];
     let made = computation.instructions.iter_mut().filter(|i| !matches!(i.op, Op::Parameter(_)));
-    made.for_each(|instruction| instruction.fusion = Some(Fusion::Compiled(0)));
+    made.for_each(|instruction| instruction.record(|compiled| compiled.fusion = Some(Fusion::Compiled(0))));
     let mut products = vec![false; computation.instructions.len()];
     products[term] = true;
     let inner = vec![None; products.len()];
@@ -195,7 +195,7 @@ fn windows_of_two_dims_take_rows_side_by_side() {
         let instruction = &mut computation.instructions[sums];
         let Op::ReduceWindow { window, .. } = &mut instruction.op else { panic!("{:?}", instruction.op) };
         *window = Window(dims.to_vec());
-        instruction.fusion = Some(Fusion::Compiled(0));
+        instruction.record(|compiled| compiled.fusion = Some(Fusion::Compiled(0)));
         let products = vec![false; computation.instructions.len()];
         let inner = vec![None; products.len()];
         let loops = find_sum_loops(computation, (&products, &inner, &computation.uses()), |_| true);

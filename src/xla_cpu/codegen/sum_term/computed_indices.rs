@@ -23,7 +23,7 @@ impl Term<'_> {
         }
         let computation = self.computation;
         let instruction = &computation.instructions[id];
-        let is_inside = instruction.fusion == self.fusion;
+        let is_inside = instruction.fusion() == self.fusion;
         let mut of_operand = |at: usize| self.counted(instruction.operands[at]);
         let dims = match &instruction.op {
             Op::Constant(value) if value.len() == 1 => Some(Vec::new()),

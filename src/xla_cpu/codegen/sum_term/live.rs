@@ -103,7 +103,7 @@ impl Term<'_> {
             let instruction = &self.computation.instructions[id];
             if self.operations.contains(&id) || read.contains(&id) {
                 sources.push((id, is_direct));
-            } else if instruction.fusion == self.fusion {
+            } else if instruction.fusion() == self.fusion {
                 let is_direct = is_direct && instruction.op == Op::Copy;
                 waiting.extend(operands(id).map(|operand| (*operand, is_direct)));
             }

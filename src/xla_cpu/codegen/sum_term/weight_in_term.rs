@@ -46,7 +46,7 @@ impl Term<'_> {
             known_number(self.computation, *factor, self.fusion).is_some() || self.stays(*factor, along)
         };
         product.op == Op::Binary(Binary::Multiply)
-            && product.fusion == self.fusion
+            && product.fusion() == self.fusion
             && product.shape.dims().len() == along.len()
             && product.operands.iter().any(stays)
     }

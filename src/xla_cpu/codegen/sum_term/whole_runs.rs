@@ -28,7 +28,7 @@ impl Term<'_> {
     pub fn has_factor_alone(&self, id: ValueId) -> bool {
         let all = &self.computation.instructions;
         let product = &all[without_sign(self.computation, self.fusion, id)];
-        let is_read = |factor: ValueId| all[factor].fusion != self.fusion;
+        let is_read = |factor: ValueId| all[factor].fusion() != self.fusion;
         product.operands.iter().any(|factor| self.alone(*factor).is_some_and(is_read))
     }
 
@@ -39,7 +39,7 @@ impl Term<'_> {
             if self.shared.contains(&id) {
                 return None;
             }
-            if instruction.fusion != self.fusion || !moves(&instruction.op) {
+            if instruction.fusion() != self.fusion || !moves(&instruction.op) {
                 return Some(id);
             }
             id = instruction.operands[0];

@@ -1,0 +1,102 @@
+//! Records of a compiled file: the code that its compiler made of an instruction.
+
+use std::sync::Arc;
+
+use super::library_function::LibraryFunction;
+use super::program::Instruction;
+use super::tiling::Tiling;
+
+/// A compiler's record of one instruction. The import of a file writes it; a program as written has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compiled {
+    /// The fusion that computes it.
+    pub fusion: Option<Fusion>,
+    /// Its tiling, if it is a matmul.
+    pub tiling: Option<Arc<Tiling>>,
+    /// Whether it is a dot that a TPU's compiler has left one: such a dot is on the matrix unit, whatever its shape (FACTS 2.3).
+    pub on_matrix_unit: bool,
+    /// The library function that is computed in its place, on a machine that has the library.
+    pub library: Option<Arc<LibraryFunction>>,
+    /// Whether it is a part of what a quotient or a function of complex numbers gives: compilers have several formulas of these, and
+    /// rewrite them as wholes (FACTS 9.1).
+    pub of_complex_function: bool,
+    /// The dim along which elements lie side by side, where the file says that it is another than the last one.
+    pub minor: Option<usize>,
+}
+
+/// The fusion that an instruction was compiled into; each has a number of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fusion {
+    /// One that the compiler makes code for: its values meet in registers.
+    Compiled(usize),
+    /// One that is compiled along with the small loop around it, as one function.
+    SmallCall(usize),
+    /// One with a way of its own (`kind=kCustom`): the compiler leaves it to a library.
+    Custom {
+        /// The fusion's.
+        number: usize,
+        /// Whether the library rounds where conversions say so: in a file that was compiled without excess precision.
+        rounds: bool,
+    },
+    /// No fusion of a file: the instruction has a mark ([`super::Mark::parts`]), and shares registers with no value but those of
+    /// the same number.
+    Apart(usize),
+}
+
+impl Fusion {
+    /// Whether the compiler makes code for it.
+    pub fn is_compiled(self) -> bool {
+        matches!(self, Fusion::Compiled(_) | Fusion::SmallCall(_))
+    }
+
+    /// Whether it is left to a library.
+    pub fn is_library(self) -> bool {
+        matches!(self, Fusion::Custom { .. })
+    }
+}
+
+impl Instruction {
+    /// The fusion that computes it.
+    pub fn fusion(&self) -> Option<Fusion> {
+        let parted = self.mark.as_ref().and_then(|mark| mark.parts()).map(Fusion::Apart);
+        parted.or_else(|| self.compiled.as_ref()?.fusion)
+    }
+
+    /// Its tiling in a compiled file, if it is a matmul.
+    pub fn tiling(&self) -> Option<&Tiling> {
+        self.compiled.as_ref()?.tiling.as_deref()
+    }
+
+    /// Whether it is a dot that a TPU's compiler has left one ([`Compiled::on_matrix_unit`]).
+    pub fn on_matrix_unit(&self) -> bool {
+        self.compiled.as_ref().is_some_and(|compiled| compiled.on_matrix_unit)
+    }
+
+    /// The library function that is computed in its place, on a machine that has the library.
+    pub fn library(&self) -> Option<&LibraryFunction> {
+        self.compiled.as_ref()?.library.as_deref()
+    }
+
+    /// Whether it is a part of a quotient or a function of complex numbers ([`Compiled::of_complex_function`]).
+    pub fn of_complex_function(&self) -> bool {
+        self.compiled.as_ref().is_some_and(|compiled| compiled.of_complex_function)
+    }
+
+    /// The dim along which elements lie side by side, where the file says that it is another than the last one.
+    pub fn minor(&self) -> Option<usize> {
+        self.compiled.as_ref()?.minor
+    }
+
+    /// Changes the record; one that says nothing is dropped, so that equal instructions are equal.
+    pub fn record(&mut self, change: impl FnOnce(&mut Compiled)) {
+        let mut record = self.compiled.take().unwrap_or_default();
+        change(Arc::make_mut(&mut record));
+        self.compiled = (*record != Compiled::default()).then_some(record);
+    }
+
+    /// The instruction with a changed record.
+    pub fn recorded(mut self, change: impl FnOnce(&mut Compiled)) -> Instruction {
+        self.record(change);
+        self
+    }
+}
