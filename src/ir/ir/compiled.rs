@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::library_function::LibraryFunction;
-use super::program::Instruction;
 use super::tiling::Tiling;
 
 /// A compiler's record of one instruction. The import of a file writes it; a program as written has none.
@@ -52,51 +51,5 @@ impl Fusion {
     /// Whether it is left to a library.
     pub fn is_library(self) -> bool {
         matches!(self, Fusion::Custom { .. })
-    }
-}
-
-impl Instruction {
-    /// The fusion that computes it.
-    pub fn fusion(&self) -> Option<Fusion> {
-        let parted = self.mark.as_ref().and_then(|mark| mark.parts()).map(Fusion::Apart);
-        parted.or_else(|| self.compiled.as_ref()?.fusion)
-    }
-
-    /// Its tiling in a compiled file, if it is a matmul.
-    pub fn tiling(&self) -> Option<&Tiling> {
-        self.compiled.as_ref()?.tiling.as_deref()
-    }
-
-    /// Whether it is a dot that a TPU's compiler has left one ([`Compiled::on_matrix_unit`]).
-    pub fn on_matrix_unit(&self) -> bool {
-        self.compiled.as_ref().is_some_and(|compiled| compiled.on_matrix_unit)
-    }
-
-    /// The library function that is computed in its place, on a machine that has the library.
-    pub fn library(&self) -> Option<&LibraryFunction> {
-        self.compiled.as_ref()?.library.as_deref()
-    }
-
-    /// Whether it is a part of a quotient or a function of complex numbers ([`Compiled::of_complex_function`]).
-    pub fn of_complex_function(&self) -> bool {
-        self.compiled.as_ref().is_some_and(|compiled| compiled.of_complex_function)
-    }
-
-    /// The dim along which elements lie side by side, where the file says that it is another than the last one.
-    pub fn minor(&self) -> Option<usize> {
-        self.compiled.as_ref()?.minor
-    }
-
-    /// Changes the record; one that says nothing is dropped, so that equal instructions are equal.
-    pub fn record(&mut self, change: impl FnOnce(&mut Compiled)) {
-        let mut record = self.compiled.take().unwrap_or_default();
-        change(Arc::make_mut(&mut record));
-        self.compiled = (*record != Compiled::default()).then_some(record);
-    }
-
-    /// The instruction with a changed record.
-    pub fn recorded(mut self, change: impl FnOnce(&mut Compiled)) -> Instruction {
-        self.record(change);
-        self
     }
 }

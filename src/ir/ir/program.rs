@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use crate::tensor::{DType, Data, Tensor};
 
-use super::compiled::Compiled;
+use super::compiled::{Compiled, Fusion};
+use super::library_function::LibraryFunction;
 use super::mark::Mark;
 use super::op::{ComputationId, Op};
 use super::setting::{ResultAccuracy, Setting};
+use super::tiling::Tiling;
 
 /// Position of an instruction in its computation; operands always lie before their user.
 pub type ValueId = usize;
@@ -138,6 +140,50 @@ impl Instruction {
     /// An instruction of a program as written.
     pub fn new(name: impl Into<String>, op: Op, operands: Vec<ValueId>, shape: Shape) -> Instruction {
         Instruction { name: name.into(), op, operands, shape, mark: None, compiled: None, settings: None }
+    }
+
+    /// The fusion that computes it.
+    pub fn fusion(&self) -> Option<Fusion> {
+        let parted = self.mark.as_ref().and_then(|mark| mark.parts()).map(Fusion::Apart);
+        parted.or_else(|| self.compiled.as_ref()?.fusion)
+    }
+
+    /// Its tiling in a compiled file, if it is a matmul.
+    pub fn tiling(&self) -> Option<&Tiling> {
+        self.compiled.as_ref()?.tiling.as_deref()
+    }
+
+    /// Whether it is a dot that a TPU's compiler has left one ([`Compiled::on_matrix_unit`]).
+    pub fn on_matrix_unit(&self) -> bool {
+        self.compiled.as_ref().is_some_and(|compiled| compiled.on_matrix_unit)
+    }
+
+    /// The library function that is computed in its place, on a machine that has the library.
+    pub fn library(&self) -> Option<&LibraryFunction> {
+        self.compiled.as_ref()?.library.as_deref()
+    }
+
+    /// Whether it is a part of a quotient or a function of complex numbers ([`Compiled::of_complex_function`]).
+    pub fn of_complex_function(&self) -> bool {
+        self.compiled.as_ref().is_some_and(|compiled| compiled.of_complex_function)
+    }
+
+    /// The dim along which elements lie side by side, where the file says that it is another than the last one.
+    pub fn minor(&self) -> Option<usize> {
+        self.compiled.as_ref()?.minor
+    }
+
+    /// Changes the record; one that says nothing is dropped, so that equal instructions are equal.
+    pub fn record(&mut self, change: impl FnOnce(&mut Compiled)) {
+        let mut record = self.compiled.take().unwrap_or_default();
+        change(Arc::make_mut(&mut record));
+        self.compiled = (*record != Compiled::default()).then_some(record);
+    }
+
+    /// The instruction with a changed record.
+    pub fn with_record(mut self, change: impl FnOnce(&mut Compiled)) -> Instruction {
+        self.record(change);
+        self
     }
 
     /// The accuracy that is asked of it, where it is a function of one operand; `None` for the default.

@@ -256,7 +256,7 @@ impl Widening<'_> {
             };
             let mark = instruction.mark.clone().filter(|mark| is_same || !mark.is_of_truth());
             let changed = Instruction { op, operands, shape: computed.clone(), mark, ..instruction.clone() };
-            let changed = if is_same { changed } else { changed.recorded(|compiled| compiled.library = None) };
+            let changed = if is_same { changed } else { changed.with_record(|compiled| compiled.library = None) };
             let shapes: Vec<&Shape> = changed.operands.iter().map(|o| &new.instructions[*o].shape).collect();
             let found = infer(&changed.op, &shapes, computations, Some(&computed))?;
             let last = new.push(Instruction { shape: found, ..changed });

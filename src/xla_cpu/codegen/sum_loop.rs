@@ -183,7 +183,7 @@ fn of_windows(dims: &[usize], window: &Window, fusion: Option<Fusion>) -> SumLoo
     let kept: Vec<usize> = loops.iter().filter(|(_, is_summed)| !is_summed).map(|(extent, _)| *extent).collect();
     let reduced: Vec<usize> = (0..loops.len()).filter(|d| loops[*d].1).collect();
     let instructions = vec![of(0, &all), of(1, &[])];
-    let sum = of(2, &kept).recorded(|compiled| compiled.fusion = fusion);
+    let sum = of(2, &kept).with_record(|compiled| compiled.fusion = fusion);
     let computation = Computation { name: String::new(), instructions, root: 0 };
     of_sum(&computation, &sum, &reduced, [0, 1], (false, false))
 }

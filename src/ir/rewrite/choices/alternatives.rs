@@ -150,7 +150,7 @@ impl Maker<'_> {
             let tiling = Some(Arc::new(Tiling::of_k_block(k.div_ceil(cuts))));
             let name = format!("{}.blocks{cuts}", dot.name);
             let cut = Instruction { name, ..dot.clone() };
-            options.push(self.push(cut.recorded(|compiled| (compiled.tiling, compiled.library) = (tiling, None))));
+            options.push(self.push(cut.with_record(|compiled| (compiled.tiling, compiled.library) = (tiling, None))));
         }
         self.point((id, id), options, None, Freedom::Order, None)
     }
