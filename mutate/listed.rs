@@ -34,7 +34,9 @@ pub fn run(root: &Path, text: &str, share: u64) -> Result<bool, Failure> {
     let tests = Tests::record(&project, &choices, |_| tests::SLOW)?;
     println!("{} tests pass without a fault ({:.0} s)", tests.len(), started.elapsed().as_secs_f64());
 
-    let (alone, switched): (Vec<_>, Vec<_>) = numbered.iter().partition(|(number, _)| alone.contains(number));
+    let (mut alone, switched): (Vec<_>, Vec<_>) = numbered.iter().partition(|(number, _)| alone.contains(number));
+    // A library in which the fault before was is built again to take that out: neighbours share this build.
+    alone.sort_by_key(|(_, (fault, _))| &fault.file);
     let mut fates = runner::each(&switched, |(number, (fault, choice))| {
         let started = Instant::now();
         let fate = tests.switched(*number, choice)?;

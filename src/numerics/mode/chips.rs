@@ -45,23 +45,3 @@ pub fn find_chip(name: &str) -> Option<&'static Chip> {
 pub fn chip_of_dumps(folder: &str) -> Option<&'static str> {
     ROWS.of_dump_folder(folder)
 }
-
-#[cfg(all(test, not(feature = "xla-cpu")))]
-mod tests {
-    use ulpgate_machine::LeftOut;
-
-    use super::super::Mode;
-    use super::{LEFT_OUT, chip_of_dumps};
-
-    #[test]
-    fn a_mode_of_a_chip_that_is_left_out_names_the_feature_that_brings_it() {
-        for LeftOut { chip, feature, dump_folder } in LEFT_OUT {
-            let error = format!("{chip}/default/off").parse::<Mode>().map_err(|error| error.to_string());
-            let text = format!(
-                "mode `{chip}/default/off`: this build is without `{chip}`: build it with the cargo feature `{feature}`"
-            );
-            assert_eq!(error.err(), Some(text));
-            assert_eq!(chip_of_dumps(dump_folder), Some(*chip));
-        }
-    }
-}
