@@ -273,7 +273,8 @@ pub enum Meaning {
     /// Reading follows it: windows and emitters are those of a matmul (`window_config`). Of other fusions they say which part of
     /// an array is in fast memory at a time.
     Followed,
-    /// Not known: it is a part of the plan of an operation that computes. What moves elements moves all their bits.
+    /// Not known: it is a part of the plan of an operation that computes. What moves elements moves all their bits, and a fusion that
+    /// computes with integers in each place has one result (`exact`).
     Plan,
     /// Its own keys are known one by one, in [`NESTED`].
     Nested,
