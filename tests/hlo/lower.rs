@@ -222,6 +222,27 @@ fn a_bitcast_to_tiles_of_what_has_none_follows_the_order_of_dims() {
     assert!(why.contains("the two layouts do not hold the same elements"), "{why}");
 }
 
+/// Starts of a slice are scalars, or, as in older files, one array.
+#[test]
+fn starts_of_slices_may_be_one_array() {
+    let values: Vec<f32> = (0u8..12).map(f32::from).collect();
+    let x = floats(&[3, 4], &values);
+    let starts = Tensor::new(&[2], Data::from_i64s(DType::S32, &[1, 2]).unwrap());
+    let program = |line: &str| {
+        format!(
+            "HloModule m\n\nENTRY e {{\n  x = f32[3,4] parameter(0)\n  i = s32[2] parameter(1)\n  u = f32[1,1] constant({{{{-1}}}})\n  ROOT r = {line}\n}}\n"
+        )
+    };
+    let taken = program("f32[2,2] dynamic-slice(x, i), dynamic_slice_sizes={2,2}");
+    assert_eq!(results(&taken, &[x.clone(), starts.clone()]), [[6.0, 7.0, 10.0, 11.0]]);
+    let put = program("f32[3,4] dynamic-update-slice(x, u, i)");
+    let expected: Vec<f64> = (0..12).map(|at| if at == 6 { -1.0 } else { f64::from(at) }).collect();
+    assert_eq!(results(&put, &[x, starts]), [expected]);
+    let why =
+        lower(&parse(&program("f32[2,2] dynamic-slice(x, u), dynamic_slice_sizes={2,2}")).unwrap()).unwrap_err().why;
+    assert!(why.contains("3 operands are needed, 2 are given"), "{why}");
+}
+
 /// Compiled dots mix float types, and take predicates for masks.
 #[test]
 fn dots_widen_their_operands() {
