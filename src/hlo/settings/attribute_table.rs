@@ -274,7 +274,7 @@ pub enum Meaning {
     /// an array is in fast memory at a time.
     Followed,
     /// Not known: it is a part of the plan of an operation that computes. What moves elements moves all their bits, and a fusion that
-    /// computes with integers in each place has one result (`exact`).
+    /// computes with integers in each place has one result (`exact_fusion`).
     Plan,
     /// Its own keys are known one by one, in [`NESTED`].
     Nested,

@@ -5,7 +5,7 @@
 
 mod attribute_table;
 mod config;
-mod exact;
+mod exact_fusion;
 
 use std::collections::HashMap;
 
@@ -86,7 +86,7 @@ impl Read {
         let key = std::ptr::from_ref(instruction);
         if !self.known.contains_key(&key) {
             let mut settings = Vec::new();
-            of_attributes(instruction, exact::is_exact(instruction, find), &mut settings);
+            of_attributes(instruction, exact_fusion::is_exact(instruction, find), &mut settings);
             for attribute in &instruction.attributes {
                 for computation in called(attribute, find) {
                     of_computation(computation, &mut settings);
