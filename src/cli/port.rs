@@ -16,7 +16,8 @@ use crate::port::{
 };
 use crate::run::{World, check_memory};
 
-use super::hlo::{DumpManifest, announce, read};
+use super::folder_pair::{FolderPair, Outcome};
+use super::hlo::{DumpManifest, announce, inputs_of, read};
 use super::seconds::Limit;
 use super::summary::wrap;
 use super::terminal::note;
@@ -26,7 +27,8 @@ use super::{Exit, Failure};
 #[derive(Args)]
 #[command(
     after_help = "A and B are what the compiler made of one program for two chips. Without B, A is the program before compilation, and \
-    --from and --to name two chips: the table of the compiler's choices of a unit says which dots move.\n\n\
+    --from and --to name two chips: the table of the compiler's choices of a unit says which dots move. Two folders are compared file \
+    for file, those of one name, and a line sums up.\n\n\
     First come the operations that change, each with its aspect: unit, precision, order, plan or other. Then each result on the \
     arguments, errors on the first chip -> on the second, and the tokens that change. With a tolerance, honest runs of both sides \
     are held to the values that the test expects: on given arguments one in each order of sums, else one on each draw.\n\n\
@@ -35,20 +37,22 @@ use super::{Exit, Failure};
     Exit codes: 0 the tolerance survives, or without one nothing changes; 1 it does not, or something changes; 2 could not judge."
 )]
 pub struct PortArguments {
-    /// The program's file for the first chip, or its one source
+    /// The program's file for the first chip, or its one source; or a folder of .hlo files, such as dumps/tpu/v6e
     #[arg(value_name = "A")]
     before: PathBuf,
-    /// Its file for the second chip
+    /// Its file for the second chip; or a folder, whose files of one name are compared
     #[arg(value_name = "B")]
     after: Option<PathBuf>,
-    /// First machine: a chip, a topology as v6e:2x2, or chip/precision/excess[+key=value...] [default: of a compiled file the chip
-    /// that its manifest or its path names; CHIP is CHIP/default/as-compiled there, and CHIP/default/off of a source]
+    /// First machine: a chip, a topology as v6e:2x2, or chip/precision/excess[+key=value...] [default: of a compiled file, and of
+    /// each of two files, the chip that its manifest or its path names; CHIP is CHIP/default/as-compiled of a compiled file, and
+    /// CHIP/default/off of a source]
     #[arg(long, value_name = "CHIP", value_parser = machine)]
     from: Option<Machine>,
     /// Second machine, likewise
     #[arg(long, value_name = "CHIP", value_parser = machine)]
     to: Option<Machine>,
-    /// Arguments: arg0, arg1, ..., by their names, or by position; .safetensors, .npz or .npy [default: they are drawn]
+    /// Arguments: arg0, arg1, ..., by their names, or by position; .safetensors, .npz or .npy; of a folder
+    /// NAME.inputs.safetensors for each NAME.*.hlo, as `ulpgate hlo diff` finds it [default: they are drawn]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "runs"])]
     inputs: Option<PathBuf>,
     /// Distribution of arguments that are drawn; see `ulpgate list inputs`
@@ -112,14 +116,15 @@ impl File {
     fn read(path: &Path) -> Result<File, Failure> {
         let name = path.display().to_string();
         if path.is_dir() {
-            return Err(Failure::Message(format!("{name} is a folder: name two files of it, such as f.excess_on.hlo")));
+            let why = "is a folder: name two files of it, such as f.excess_on.hlo, or a second folder";
+            return Err(Failure::Message(format!("{name} {why}")));
         }
         let (_, import) = read(path)?;
         Ok(File { name, path: path.to_path_buf(), import })
     }
 
-    /// The machine that runs it: the given one, or the chip that it was compiled for.
-    fn mode(&self, given: Option<&Machine>, flag: &str) -> Result<Mode, Failure> {
+    /// The machine that runs it: the given one, or the chip that the file is for. The one source for two chips is for neither.
+    fn mode(&self, given: Option<&Machine>, flag: &str, is_one_source: bool) -> Result<Mode, Failure> {
         let excess = if self.import.is_compiled { "as-compiled" } else { "off" };
         let chip = match given {
             Some(Machine::Mode(mode)) => {
@@ -131,18 +136,15 @@ impl File {
                 return Ok(mode.as_ref().clone());
             }
             Some(Machine::Chip(chip)) => chip,
-            None => self.chip()?.ok_or_else(|| {
+            None => (if is_one_source { None } else { self.chip()? }).ok_or_else(|| {
                 Failure::Message(format!("{} does not say which chip it is for: name it by {flag} CHIP", self.name))
             })?,
         };
         format!("{}/default/{excess}", chip.name).parse().map_err(|error| Failure::Message(format!("{error}")))
     }
 
-    /// The chip that the manifest beside a compiled file names, or the file's own path: `tpu/v6e/f.excess_on.hlo`, `v6e.hlo`.
+    /// The chip that the manifest beside the file names, or the file's own path: `tpu/v6e/f.excess_on.hlo`, `v6e.hlo`.
     fn chip(&self) -> Result<Option<&'static Chip>, Failure> {
-        if !self.import.is_compiled {
-            return Ok(None);
-        }
         let manifest = DumpManifest::of(&self.path)?;
         let topology = manifest.as_ref().and_then(DumpManifest::topology).and_then(|name| name.split(':').next());
         let topology = topology.map(|name| chip_of_dumps(name).unwrap_or(name));
@@ -156,18 +158,54 @@ impl File {
     }
 }
 
+/// Prints the report on a move, or one for each pair of files.
 pub fn run(arguments: &PortArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let before = File::read(&arguments.before)?;
-    let after = arguments.after.as_deref().map(File::read).transpose()?;
-    if after.is_none() && before.import.is_compiled {
+    let pair = match &arguments.after {
+        Some(after) => FolderPair::of(&arguments.before, after)?,
+        None => None,
+    };
+    let Some(pair) = pair else {
+        let files = [Some(&arguments.before), arguments.after.as_ref()].map(|path| path.map(PathBuf::as_path));
+        let report = run_pair(arguments, files, arguments.inputs.as_deref(), out)?;
+        if !arguments.json {
+            tell_next(&report, out)?;
+        }
+        return Ok(if report.is_kept() { Exit::AsExpected } else { Exit::Found });
+    };
+    if arguments.json {
+        let why = "--json prints the report on one move: name two files of the folders";
+        return Err(Failure::Message(why.to_string()));
+    }
+    pair.judge(["kept", "changed"], out, |one, other, out| {
+        let name = other.strip_prefix(arguments.after.as_deref().unwrap_or(other)).unwrap_or(other);
+        let inputs = arguments.inputs.as_deref().map(|given| inputs_of(given, name)).transpose()?;
+        let report = run_pair(arguments, [Some(one), Some(other)], inputs.as_deref(), out)?;
+        Ok(if report.is_kept() { Outcome::Same } else { Outcome::Differs })
+    })
+}
+
+/// Prints the report on one move: of two files, or of the one source that the first is.
+fn run_pair(
+    arguments: &PortArguments,
+    [before, after]: [Option<&Path>; 2],
+    inputs: Option<&Path>,
+    out: &mut dyn Write,
+) -> Result<PortReport, Failure> {
+    let before = File::read(before.unwrap_or(&arguments.before))?;
+    let after = after.map(File::read).transpose()?;
+    let is_one_source = after.is_none();
+    if is_one_source && before.import.is_compiled {
         let why = "it is compiled for one chip already: name the file for the other chip as well, or the source alone";
         return Err(Failure::Message(format!("{}: {why}", before.name)));
     }
     let of_after = after.as_ref().unwrap_or(&before);
-    let modes = [before.mode(arguments.from.as_ref(), "--from")?, of_after.mode(arguments.to.as_ref(), "--to")?];
+    let modes = [
+        before.mode(arguments.from.as_ref(), "--from", is_one_source)?,
+        of_after.mode(arguments.to.as_ref(), "--to", is_one_source)?,
+    ];
     let one = Side { name: &before.name, import: &before.import, mode: &modes[0] };
     let other = Side { name: &of_after.name, import: &of_after.import, mode: &modes[1] };
-    let report = report(arguments, one, other, after.is_none())?;
+    let report = report(arguments, one, other, is_one_source, inputs)?;
     if arguments.json {
         let page = serde_json::to_string_pretty(&report).map_err(|error| Failure::Message(error.to_string()))?;
         writeln!(out, "{page}")?;
@@ -178,20 +216,23 @@ pub fn run(arguments: &PortArguments, out: &mut dyn Write) -> Result<Exit, Failu
     if report.is_kept() && report.tolerance.is_none() && !report.operations.open.is_empty() {
         return Err(Failure::Message(format!("not judged: {}", report.operations.open.join("; "))));
     }
-    if !arguments.json {
-        tell_next(&report, out)?;
-    }
-    Ok(if report.is_kept() { Exit::AsExpected } else { Exit::Found })
+    Ok(report)
 }
 
-fn report(arguments: &PortArguments, one: Side, other: Side, is_one_source: bool) -> Result<PortReport, Failure> {
+fn report(
+    arguments: &PortArguments,
+    one: Side,
+    other: Side,
+    is_one_source: bool,
+    inputs: Option<&Path>,
+) -> Result<PortReport, Failure> {
     let operations = operation_changes(one, other, is_one_source)?;
     let program = &one.import.program;
     let expected = match &arguments.reference {
         Expected::First => Reference::Mode(one.mode.clone()),
         Expected::Other(reference) => reference.clone(),
     };
-    let (given, inputs, honest) = match &arguments.inputs {
+    let (given, inputs, honest) = match inputs {
         Some(path) => {
             let fail = |error: &dyn std::fmt::Display| Failure::Message(error.to_string());
             let recording = Recording::open(path).map_err(|error| fail(&error))?;

@@ -144,6 +144,41 @@ fn a_compiled_file_says_its_chip() {
     assert_eq!(told, "v6e/default/as-compiled (one.hlo) -> v6e/high/as-compiled (two.excess_on.hlo)");
 }
 
+/// Folders are those of two chips: files of one name, each with its own inputs; a pair that cannot be judged stops none.
+#[test]
+fn files_of_one_name_move_from_folder_to_folder() {
+    let folder = Folder::new(&[]);
+    for below in ["tpu/v6e", "tpu/tpu7x", "cpu", "none"] {
+        std::fs::create_dir_all(folder.path(below)).unwrap();
+    }
+    let copy = |from: &str, to: &str| std::fs::copy(data(from), folder.path(to)).unwrap();
+    for chip in ["v6e", "tpu7x"] {
+        copy(&format!("ports/soft_cap.{chip}.hlo"), &format!("tpu/{chip}/soft_cap.excess_on.hlo"));
+        copy("ports/soft_cap.before.hlo", &format!("tpu/{chip}/soft_cap.before.hlo"));
+        copy(&format!("diloco/{chip}.hlo"), &format!("tpu/{chip}/diloco.excess_on.hlo"));
+    }
+    copy("ports/soft_cap.inputs.safetensors", "cpu/soft_cap.inputs.safetensors");
+    let both = ["port", "tpu/v6e", "tpu/tpu7x", "--inputs", "."];
+    let of = |code: i32, more: &[&str]| folder.exits(code, &[&both[..], more].concat());
+
+    let said = of(1, &["--atol", "1e-6", "--rtol", "1e-6"]).out;
+    assert!(said.contains("diloco.excess_on.hlo\n  not judged: . has no diloco.inputs.safetensors"), "{said}");
+    let moves = [
+        "soft_cap.before.hlo\nv6e/default/off (tpu/v6e/soft_cap.before.hlo) -> tpu7x/default/off (tpu/tpu7x/soft_cap.before.hlo)",
+        "soft_cap.excess_on.hlo\nv6e/default/as-compiled (tpu/v6e/soft_cap.excess_on.hlo) -> tpu7x/default/as-compiled (",
+        "results on ./cpu/soft_cap.inputs.safetensors",
+        "tolerance atol=1e-6 rtol=1e-6 against the truth: unsatisfiable",
+    ];
+    moves.iter().for_each(|line| assert!(said.contains(line), "{line}: {said}"));
+    assert!(said.ends_with("3 pairs: 0 kept, 2 changed, 1 not judged; 0 files without a counterpart\n"), "{said}");
+
+    copy("diloco/inputs.safetensors", "cpu/diloco.inputs.safetensors");
+    let said = of(0, &["--atol", "1"]).out;
+    assert!(said.ends_with("3 pairs: 3 kept, 0 changed, 0 not judged; 0 files without a counterpart\n"), "{said}");
+    assert!(of(2, &["--json"]).err.contains("--json prints the report on one move"));
+    assert!(folder.exits(2, &["port", "tpu/v6e", "none"]).err.contains("have no .hlo file of one name"));
+}
+
 /// A source that needs no inputs says the unit of each chip; one chip alone changes nothing.
 #[test]
 fn a_source_is_foretold_for_each_pair_of_chips() {
@@ -196,7 +231,8 @@ fn a_move_that_cannot_be_judged_says_why() {
         (&[&source, "--from", "v6a", "--to", "v6e"], "no chip is called v6a; did you mean `v6e`"),
         (&[&source, "--from", "v6e/defualt/off", "--to", "v6e"], "did you mean `default`"),
         (&[&v6e, &tpu7x, "--to", "tpu7x/default/tpu"], "it is compiled already"),
-        (&[&folder, &tpu7x], "is a folder"),
+        (&[&folder, &tpu7x], "is a folder and"),
+        (&[&folder, "--from", "v6e", "--to", "v5e"], "is a folder: name two files of it"),
         (&["none.hlo", &tpu7x], "none.hlo: "),
         (&[&v6e, &data("ports/soft_cap.tpu7x.hlo")], "these are not two forms of one program"),
         (&[&v6e, &tpu7x, "--atol", "nan"], "it is a finite number, not below 0"),

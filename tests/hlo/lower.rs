@@ -200,6 +200,49 @@ fn bitcasts_between_types_follow_layouts() {
     assert_eq!(results(text, &[floats(&[2, 2], &[a, b, c, d])]), [expected]);
 }
 
+/// A value inside a fusion may be written without the tiles of its user: libtpu 0.0.50.1 writes `bf16[64,4,16]{0,2,1:T(8,128)(2,1)}
+/// bitcast(bf16[64,64]{0,1})`. The order of dims alone says what it holds.
+#[test]
+fn a_bitcast_to_tiles_of_what_has_none_follows_the_order_of_dims() {
+    let rows: Vec<f32> = (0u8..12).map(f32::from).collect();
+    let x = floats(&[2, 6], &rows);
+    let result = |shape: &str| {
+        let text = format!(
+            "HloModule m\n\nf {{\n  p = f32[2,6]{{0,1}} parameter(0)\n  n = f32[2,6]{{0,1}} negate(p)\n  ROOT b = {shape} bitcast(n)\n}}\n\n\
+             ENTRY e {{\n  x = f32[2,6]{{0,1}} parameter(0)\n  ROOT r = {shape} fusion(x), kind=kLoop, calls=f\n}}\n"
+        );
+        results(&text, &[x.clone()]).remove(0)
+    };
+    let expected = |order: [usize; 12]| order.map(|at| -f64::from(rows[at])).to_vec();
+    assert_eq!(result("f32[2,2,3]{0,2,1:T(8,128)}"), expected([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]));
+    assert_eq!(result("f32[6,2]{1,0:T(8,128)}"), expected([0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]));
+    // Two arrays with tiles lie in memory as these say.
+    let text = "HloModule m\n\nENTRY e {\n  x = f32[2,6]{1,0:T(8,128)} parameter(0)\n  ROOT b = f32[2,2,3]{2,1,0:T(8,128)} bitcast(x)\n}\n";
+    let why = lower(&parse(text).unwrap()).unwrap_err().why;
+    assert!(why.contains("the two layouts do not hold the same elements"), "{why}");
+}
+
+/// Starts of a slice are scalars, or, as in older files, one array.
+#[test]
+fn starts_of_slices_may_be_one_array() {
+    let values: Vec<f32> = (0u8..12).map(f32::from).collect();
+    let x = floats(&[3, 4], &values);
+    let starts = Tensor::new(&[2], Data::from_i64s(DType::S32, &[1, 2]).unwrap());
+    let program = |line: &str| {
+        format!(
+            "HloModule m\n\nENTRY e {{\n  x = f32[3,4] parameter(0)\n  i = s32[2] parameter(1)\n  u = f32[1,1] constant({{{{-1}}}})\n  ROOT r = {line}\n}}\n"
+        )
+    };
+    let taken = program("f32[2,2] dynamic-slice(x, i), dynamic_slice_sizes={2,2}");
+    assert_eq!(results(&taken, &[x.clone(), starts.clone()]), [[6.0, 7.0, 10.0, 11.0]]);
+    let put = program("f32[3,4] dynamic-update-slice(x, u, i)");
+    let expected: Vec<f64> = (0..12).map(|at| if at == 6 { -1.0 } else { f64::from(at) }).collect();
+    assert_eq!(results(&put, &[x, starts]), [expected]);
+    let why =
+        lower(&parse(&program("f32[2,2] dynamic-slice(x, u), dynamic_slice_sizes={2,2}")).unwrap()).unwrap_err().why;
+    assert!(why.contains("3 operands are needed, 2 are given"), "{why}");
+}
+
 /// Compiled dots mix float types, and take predicates for masks.
 #[test]
 fn dots_widen_their_operands() {

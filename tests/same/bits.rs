@@ -109,3 +109,55 @@ fn predicates_part_beside_the_numbers_where_they_change() {
     assert!(matches!(answer.verdict, Verdict::Part(_)), "{answer:?}");
     assert!(is_same(&ask(&divided, &divided, "cpu/default/as-compiled", &[])));
 }
+
+/// A product with a one-hot mask is not a choice: 0 times the score of a masked token, -inf, is a NaN. Among scores with
+/// infinities of both signs, or many of one, every row is a NaN in both programs.
+#[test]
+fn a_masked_token_parts_a_product_from_a_choice() {
+    let text = |score: &str| {
+        format!(
+            "HloModule m\nadd {{ a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }}\n\
+             maximum {{ a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] maximum(a, b) }}\n\
+             ENTRY main {{\n x = f32[4,512] parameter(0)\n y = s32[4] parameter(1)\n least = f32[] constant(-inf)\n \
+             zero = f32[] constant(0)\n zeros = f32[4,512] broadcast(zero), dimensions={{}}\n \
+             top = f32[4] reduce(x, least), dimensions={{1}}, to_apply=maximum\n \
+             tops = f32[4,512] broadcast(top), dimensions={{0}}\n away = f32[4,512] subtract(x, tops)\n \
+             weights = f32[4,512] exponential(away)\n sum = f32[4] reduce(weights, zero), dimensions={{1}}, to_apply=add\n \
+             log = f32[4] log(sum)\n logs = f32[4,512] broadcast(log), dimensions={{0}}\n \
+             scores = f32[4,512] subtract(away, logs)\n tokens = s32[4,512] iota(), iota_dimension=1\n \
+             labels = s32[4,512] broadcast(y), dimensions={{0}}\n hot = pred[4,512] compare(tokens, labels), direction=EQ\n \
+             {score}\n each = f32[4] reduce(picked, zero), dimensions={{1}}, to_apply=add\n \
+             ROOT loss = f32[] reduce(each, zero), dimensions={{0}}, to_apply=add\n}}\n"
+        )
+    };
+    let chosen = text("picked = f32[4,512] select(hot, scores, zeros)");
+    let multiplied = text("ones = f32[4,512] convert(hot)\n picked = f32[4,512] multiply(ones, scores)");
+    let answer = ask(&multiplied, &chosen, "v5e/default/as-compiled", &[]);
+    assert!(matches!(answer.verdict, Verdict::Part(_)), "{answer:?}");
+}
+
+/// `max(c, u + c)` is `max(c, u)` for a uniform u of random bits and a small c, and for nothing else.
+#[test]
+fn a_uniform_number_is_raised_by_what_is_small_alone() {
+    let text = |one: &str, least: &str, from: &str, drawn: &str| {
+        format!(
+            "HloModule m\nENTRY main {{\n k = u32[64] parameter(0)\n y = f32[64] parameter(1)\n nine = u32[] constant(9)\n \
+             nines = u32[64] broadcast(nine), dimensions={{}}\n bits = u32[64] shift-right-logical(k, nines)\n \
+             one = u32[] constant({one})\n ones = u32[64] broadcast(one), dimensions={{}}\n filled = u32[64] or(bits, ones)\n \
+             x = f32[64] bitcast-convert(filled)\n minus = f32[] constant(-1)\n less = f32[64] broadcast(minus), dimensions={{}}\n \
+             u = f32[64] add({from}, less)\n c = f32[] constant({least})\n cs = f32[64] broadcast(c), dimensions={{}}\n \
+             raised = f32[64] add(u, cs)\n m = f32[64] maximum(cs, {drawn})\n ROOT r = f32[64] negate(m)\n}}\n"
+        )
+    };
+    let one = "1065353216";
+    let same = |one: &str, least: &str, from: &str| {
+        let [with, without] = ["raised", "u"].map(|drawn| text(one, least, from, drawn));
+        is_same(&ask(&with, &without, "v5e/default/as-compiled", &[]))
+    };
+    assert!(same(one, "1.17549435e-38", "x"));
+    assert!(same(one, "1e-20", "x"));
+    // A sum that changes the fraction parts; of any number and of other exponents nothing is known.
+    for (one, least, from) in [(one, "1e-3", "x"), (one, "1.17549435e-38", "y"), ("1056964608", "1e-20", "x")] {
+        assert!(!same(one, least, from), "{one} {least} {from}");
+    }
+}

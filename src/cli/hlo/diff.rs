@@ -366,7 +366,7 @@ fn mode_of(path: &Path) -> Result<Option<Mode>, Failure> {
 
 /// The file of inputs: itself, or of a folder the one of the program's name, as `f.inputs.safetensors` of
 /// `f.before.hlo`, which lies below it as the program lies below its own, in it, or in its folder `cpu`.
-fn inputs_of(path: &Path, program: &Path) -> Result<PathBuf, Failure> {
+pub(in crate::cli) fn inputs_of(path: &Path, program: &Path) -> Result<PathBuf, Failure> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
     }

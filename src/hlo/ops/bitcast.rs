@@ -3,6 +3,7 @@
 use crate::ir::{Binary, GatherDims, Op, Shape, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
+use crate::ast::Layout;
 use crate::builder::Emitter;
 use crate::builder::fill::integer;
 use crate::error::LowerError;
@@ -116,27 +117,53 @@ fn bitcast(e: &mut Emitter, mut operand: ValueId, claimed: Shape) -> Result<Valu
         return e.emit(Op::Reshape, vec![operand], Some(claimed));
     }
     let (source, own) = (e.operand_layout(0), e.instruction.shape.layout());
+    let tiles = |layout: Option<&Layout>| layout.is_some_and(|layout| !layout.tiles.is_empty());
+    if let Some(seen) = seen_as(e, operand, &claimed, converted, [source, own])? {
+        return Ok(seen);
+    }
+    // A value inside a fusion is in no memory, and may be written without the tiles that its user has: then the order of dims is
+    // all that the two layouts say.
+    if tiles(source) != tiles(own) {
+        let [source, own] = [source, own].map(|layout| {
+            layout.map(|layout| Layout { minor_to_major: layout.minor_to_major.clone(), ..Layout::default() })
+        });
+        if let Some(seen) = seen_as(e, operand, &claimed, converted, [source.as_ref(), own.as_ref()])? {
+            return Ok(seen);
+        }
+    }
+    Err(e.fail("the two layouts do not hold the same elements"))
+}
+
+/// A value's memory in the first of two layouts, seen as the claimed array in the second; `None` where they do not hold the same
+/// elements. `converted` says that the value's bits are of another type in the file.
+fn seen_as(
+    e: &mut Emitter,
+    mut operand: ValueId,
+    claimed: &Shape,
+    converted: bool,
+    [source, own]: [Option<&Layout>; 2],
+) -> Result<Option<ValueId>> {
+    let from = e.shape(operand).clone();
     if let Some((dims, permutation)) = layout::as_transpose((from.dims(), source), (claimed.dims(), own)) {
-        if permutation.is_sorted() && converted && from == claimed {
-            return Ok(operand);
+        if permutation.is_sorted() && converted && from == *claimed {
+            return Ok(Some(operand));
         }
         if !permutation.is_sorted() {
             let seen = Shape::array(from.element_type(), &dims);
             operand = e.emit(Op::Reshape, vec![operand], Some(seen))?;
             operand = e.emit(Op::Transpose { permutation }, vec![operand], None)?;
         }
-        return e.emit(Op::Reshape, vec![operand], Some(claimed));
+        return e.emit(Op::Reshape, vec![operand], Some(claimed.clone())).map(Some);
     }
     // A position for each place of the operand, and for each element of the result, twice.
     let places = layout::places(from.dims(), source).unwrap_or_else(|| from.elements());
     e.reserve([places.saturating_add(2usize.saturating_mul(claimed.elements()))])?;
-    let moved = layout::same_address((from.dims(), source), (claimed.dims(), own));
-    let moved = moved.ok_or_else(|| e.fail("the two layouts do not hold the same elements"))?;
+    let Some(moved) = layout::same_address((from.dims(), source), (claimed.dims(), own)) else { return Ok(None) };
     if moved.iter().enumerate().all(|(to, from)| to == *from) && moved.len() == from.elements() {
-        if converted && from == claimed {
-            return Ok(operand);
+        if converted && from == *claimed {
+            return Ok(Some(operand));
         }
-        return e.emit(Op::Reshape, vec![operand], Some(claimed));
+        return e.emit(Op::Reshape, vec![operand], Some(claimed.clone())).map(Some);
     }
     // Element by element: the operand as a list, and the position of each result in it.
     let dtype = from.element_type();
@@ -152,5 +179,5 @@ fn bitcast(e: &mut Emitter, mut operand: ValueId, claimed: Shape) -> Result<Valu
         slice_sizes: vec![1],
         ..GatherDims::default()
     };
-    e.emit(Op::Gather(gather), vec![list, positions], Some(claimed))
+    e.emit(Op::Gather(gather), vec![list, positions], Some(claimed.clone())).map(Some)
 }

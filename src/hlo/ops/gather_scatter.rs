@@ -15,8 +15,12 @@ type Result<T> = std::result::Result<T, LowerError>;
 pub fn lower(e: &mut Emitter, indexed: Indexed, mut operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
     let attributes = e.attributes();
     let op = match indexed {
-        Indexed::DynamicSlice => Op::DynamicSlice { sizes: attributes.numbers("dynamic_slice_sizes")? },
+        Indexed::DynamicSlice => {
+            operands = scalar_starts(e, operands, 1)?;
+            Op::DynamicSlice { sizes: attributes.numbers("dynamic_slice_sizes")? }
+        }
         Indexed::DynamicUpdateSlice => {
+            operands = scalar_starts(e, operands, 2)?;
             e.widest(&mut operands)?;
             Op::DynamicUpdateSlice
         }
@@ -33,6 +37,24 @@ pub fn lower(e: &mut Emitter, indexed: Indexed, mut operands: Vec<ValueId>, clai
     };
     let claimed = in_type_of(e, &operands, claimed);
     e.emit(op, operands, Some(claimed))
+}
+
+/// Operands with a scalar for each dim where a slice starts. One array of as many starts, behind the first `arrays` operands, is the
+/// older form, which XLA still reads (openxla `ShapeInference::InferDynamicSliceShape`).
+fn scalar_starts(e: &mut Emitter, mut operands: Vec<ValueId>, arrays: usize) -> Result<Vec<ValueId>> {
+    let rank = operands.first().map_or(0, |array| e.shape(*array).dims().len());
+    let [starts] = operands[arrays.min(operands.len())..] else { return Ok(operands) };
+    if e.shape(starts).dims() != [rank] {
+        return Ok(operands);
+    }
+    operands.truncate(arrays);
+    let scalar = Shape::array(e.shape(starts).element_type(), &[]);
+    for dim in 0..rank {
+        let slice = Op::Slice { start: vec![dim], limit: vec![dim + 1], stride: vec![1] };
+        let start = e.emit(slice, vec![starts], None)?;
+        operands.push(e.emit(Op::Reshape, vec![start], Some(scalar.clone()))?);
+    }
+    Ok(operands)
 }
 
 /// N arrays, the indices, N updates, combined by a region.

@@ -273,7 +273,8 @@ pub enum Meaning {
     /// Reading follows it: windows and emitters are those of a matmul (`window_config`). Of other fusions they say which part of
     /// an array is in fast memory at a time.
     Followed,
-    /// Not known: it is a part of the plan of an operation that computes. What moves elements moves all their bits.
+    /// Not known: it is a part of the plan of an operation that computes. What moves elements moves all their bits, and a fusion that
+    /// computes with integers in each place has one result (`exact_fusion`).
     Plan,
     /// Its own keys are known one by one, in [`NESTED`].
     Nested,
@@ -285,7 +286,10 @@ pub enum Meaning {
 pub const CONFIG: &[(&str, Meaning)] = &[
     ("aliasing_operands", Meaning::Harmless("says which buffers are one")),
     ("barrier_config", Meaning::Harmless("orders operations in time")),
-    ("bf16_mapped_op_count", Meaning::Plan),
+    (
+        "bf16_mapped_op_count",
+        Meaning::Harmless("counts a fusion's operations in bf16 that are packed; the file has them"),
+    ),
     ("compute_type", Meaning::Plan),
     ("convolution_algorithm_config", Meaning::Nested),
     ("dma_priority", Meaning::Harmless("orders copies in time")),

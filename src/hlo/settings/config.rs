@@ -10,8 +10,8 @@ use crate::view::Attributes;
 
 use super::attribute_table::{self as known, Meaning};
 
-/// Adds the settings of a configuration.
-pub fn of(instruction: &Instruction, attribute: &Attribute, settings: &mut Vec<Setting>) {
+/// Adds the settings of a configuration. Of an instruction that is exact a plan decides nothing.
+pub fn of(instruction: &Instruction, attribute: &Attribute, is_exact: bool, settings: &mut Vec<Setting>) {
     let text = match &attribute.value {
         Value::Text(text) | Value::Braces(text) | Value::Word(text) => text.trim(),
         Value::Words(words) if words.is_empty() => return,
@@ -21,7 +21,7 @@ pub fn of(instruction: &Instruction, attribute: &Attribute, settings: &mut Vec<S
         return;
     }
     match serde_json::from_str::<Json>(text) {
-        Ok(Json::Object(config)) => of_object(instruction, &config, settings),
+        Ok(Json::Object(config)) => of_object(instruction, &config, is_exact, settings),
         _ if instruction.opcode == Opcode::Single(Single::CustomCall) => {
             let Some(inside) = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) else {
                 return settings.push(super::other(attribute));
@@ -53,8 +53,8 @@ fn is_of_target(instruction: &Instruction, name: &str, value: &str) -> bool {
     follows || known::OF_CUSTOM_CALLS.iter().any(does)
 }
 
-fn of_object(instruction: &Instruction, config: &Map<String, Json>, settings: &mut Vec<Setting>) {
-    let computes = !known::MOVES.contains(&instruction.opcode);
+fn of_object(instruction: &Instruction, config: &Map<String, Json>, is_exact: bool, settings: &mut Vec<Setting>) {
+    let computes = !is_exact && !known::MOVES.contains(&instruction.opcode);
     for (name, value) in config {
         let meaning = known::CONFIG.iter().find(|(known, _)| known == name).map(|(_, meaning)| *meaning);
         match (name.as_str(), meaning) {

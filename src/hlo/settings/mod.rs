@@ -5,6 +5,7 @@
 
 mod attribute_table;
 mod config;
+mod exact_fusion;
 
 use std::collections::HashMap;
 
@@ -85,7 +86,7 @@ impl Read {
         let key = std::ptr::from_ref(instruction);
         if !self.known.contains_key(&key) {
             let mut settings = Vec::new();
-            of_attributes(instruction, &mut settings);
+            of_attributes(instruction, exact_fusion::is_exact(instruction, find), &mut settings);
             for attribute in &instruction.attributes {
                 for computation in called(attribute, find) {
                     of_computation(computation, &mut settings);
@@ -150,11 +151,12 @@ fn of_computation(computation: &Computation, settings: &mut Vec<Setting>) {
     }
 }
 
-fn of_attributes(instruction: &Instruction, settings: &mut Vec<Setting>) {
+/// Adds the settings of an instruction's own attributes. Of one that is exact a plan decides nothing.
+fn of_attributes(instruction: &Instruction, is_exact: bool, settings: &mut Vec<Setting>) {
     let opcode = &instruction.opcode;
     for attribute in &instruction.attributes {
         match attribute.name.as_str() {
-            "backend_config" => config::of(instruction, attribute, settings),
+            "backend_config" => config::of(instruction, attribute, is_exact, settings),
             "frontend_attributes" => of_frontend(attribute, settings),
             "metadata" => {
                 let unknown = |(name, _): &(&str, &str)| !known::METADATA.contains(name);

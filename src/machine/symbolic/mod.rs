@@ -13,6 +13,7 @@ mod packed;
 mod packed_rank;
 mod pairwise;
 mod pointwise;
+mod random_fraction;
 mod ranked;
 mod reduced;
 mod run;

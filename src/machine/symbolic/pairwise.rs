@@ -112,7 +112,10 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         return Symbols::array(pairs().map(|(a, b)| multiply.of(a, reciprocal(b))).collect());
     }
     let operation = Operation::new(binary, dtype, unit, tracer);
-    let of = |(a, b): (Symbol, Symbol)| tracer.join_bits(binary, dtype, a, b).unwrap_or_else(|| operation.of(a, b));
+    let of = |(a, b): (Symbol, Symbol)| {
+        let known = tracer.join_bits(binary, dtype, a, b);
+        known.or_else(|| tracer.join_fraction(&operation, binary, dtype, a, b)).unwrap_or_else(|| operation.of(a, b))
+    };
     Symbols::array(pairs().map(of).collect())
 }
 

@@ -71,7 +71,9 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
             let mixer = Key::Bits { from, to }.mixer();
             each(&|symbol| {
                 let plain = || of_type(mixer.and(symbol).symbol(), to);
-                tracer.reinterpret(symbol, from, to).unwrap_or_else(plain)
+                let float = tracer.reinterpret(symbol, from, to).unwrap_or_else(plain);
+                tracer.note_mantissa(symbol, from, float, to);
+                float
             })
         }
         Op::ReducePrecision { exponent_bits, mantissa_bits } => {

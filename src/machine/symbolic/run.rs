@@ -17,6 +17,7 @@ use super::super::operand::Operand;
 use super::super::room;
 use super::gathered::GatheredTerms;
 use super::packed::PackedIntegers;
+use super::random_fraction::Fractions;
 use super::symbol::{Mixer, Symbol};
 use super::symbol_key::Key;
 use super::symbols::{Array, Symbols};
@@ -38,7 +39,8 @@ pub struct Tracer<'a> {
     regions: RefCell<HashMap<ComputationId, Symbol>>,
     pub gathered: GatheredTerms,
     pub packed: PackedIntegers,
-    /// The ranges of integers that were clamped.
+    pub fractions: Fractions,
+    /// The ranges of integers that were clamped, or shifted down to a mantissa.
     pub ranges: RefCell<HashMap<Symbol, RangeInclusive<i64>>>,
 }
 
@@ -105,6 +107,7 @@ impl<'a> Tracer<'a> {
             regions,
             gathered: GatheredTerms::default(),
             packed: PackedIntegers::default(),
+            fractions: Fractions::default(),
             ranges,
         }
     }

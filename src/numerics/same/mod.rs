@@ -9,6 +9,7 @@ mod boundary;
 mod cuts;
 mod identical;
 mod parting;
+mod standing_out;
 mod unfollowed;
 mod witness;
 
@@ -286,6 +287,7 @@ fn compare_as_set(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answe
                 turns += 1;
                 let tried = in_time(search.until, || match turns % TURNS {
                     0 => search.approach(block),
+                    STANDING_OUT => search.stand_out(block),
                     _ => search.next(block),
                 })?;
                 gave_up = tried.is_none();
@@ -348,8 +350,10 @@ fn in_time<T>(until: Option<Instant>, tried: impl FnOnce() -> Result<T, SameErro
 
 /// Inputs that are tried, if each of them is done in the time that there is.
 const MINIMUM: u64 = 4;
-/// One turn of so many looks for a place where results change, the others take an input each.
+/// One turn of so many looks for a place where results change, one takes inputs in which an element of each row stands out, the
+/// others take an input each.
 const TURNS: u64 = 8;
+const STANDING_OUT: u64 = 5;
 
 fn in_words(grounds: &[Grounds]) -> Vec<String> {
     let all = |of: fn(&Grounds) -> &BTreeSet<String>| -> Vec<String> {
