@@ -6,6 +6,8 @@
 use crate::num::{Direction, F8E4M3FN, round_f64};
 use crate::tensor::DType;
 
+use super::affine::{self, Affine};
+use super::element_quotient::Quotient;
 use super::element_type::Element;
 use super::exponent::{self, Maximum};
 
@@ -18,6 +20,8 @@ pub enum ScaleType {
     E4M3,
     /// Floats of the type, one a channel, group or block.
     Float(DType),
+    /// Reciprocals of scales, as floats of the type.
+    Inverse(DType),
 }
 
 impl ScaleType {
@@ -26,7 +30,7 @@ impl ScaleType {
         match self {
             ScaleType::E8M0 => "e8m0",
             ScaleType::E4M3 => "e4m3",
-            ScaleType::Float(dtype) => dtype.name(),
+            ScaleType::Float(dtype) | ScaleType::Inverse(dtype) => dtype.name(),
         }
     }
 
@@ -36,6 +40,7 @@ impl ScaleType {
             ScaleType::E8M0 => crate::num::F8E8M0FNU.decode(code),
             ScaleType::E4M3 => F8E4M3FN.decode(code),
             ScaleType::Float(dtype) => dtype.format().map_or(f64::NAN, |format| format.decode(code)),
+            ScaleType::Inverse(dtype) => dtype.format().map_or(f64::NAN, |format| 1.0 / format.decode(code)),
         }
     }
 }
@@ -45,6 +50,10 @@ impl ScaleType {
 pub struct Extreme {
     /// The largest magnitude of the elements that are numbers; infinite where one is, 0 where all are zero or NaN.
     pub value: f32,
+    /// The least of these elements, 0 where there is none.
+    pub low: f32,
+    /// The largest of these elements, 0 where there is none.
+    pub high: f32,
     /// Whether an element is NaN.
     pub has_nan: bool,
     /// The type of the input.
@@ -54,13 +63,16 @@ pub struct Extreme {
 impl Extreme {
     /// The extreme of a block's elements.
     pub fn of(values: impl IntoIterator<Item = f32>, dtype: DType) -> Extreme {
-        let mut extreme = Extreme { value: 0.0, has_nan: false, dtype };
+        let (mut low, mut high, mut has_nan) = (f32::INFINITY, f32::NEG_INFINITY, false);
         for value in values {
-            extreme.has_nan |= value.is_nan();
-            // A NaN is never the larger one.
-            extreme.value = extreme.value.max(value.abs());
+            has_nan |= value.is_nan();
+            // A NaN is never the larger one, nor the smaller.
+            (low, high) = (low.min(value), high.max(value));
         }
-        extreme
+        if low > high {
+            (low, high) = (0.0, 0.0);
+        }
+        Extreme { value: low.abs().max(high.abs()), low, high, has_nan, dtype }
     }
 
     /// Whether a rule's arithmetic decides the scale: the block has a number other than zero, and neither infinity nor NaN.
@@ -103,6 +115,8 @@ pub(super) enum Arithmetic {
     Fp4(Fp4),
     /// `a / divisor`; `None` stands for the element's largest number.
     Quotient(Option<f64>, Division),
+    /// Of integers, from both ends of the block.
+    Affine(Affine),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -199,12 +213,64 @@ impl Rule {
                     Division::InF32 => max.value / divisor,
                     Division::ByReciprocal => max.value * (1.0 / divisor),
                 };
-                let ScaleType::Float(dtype) = scales else { return Vec::new() };
-                let Some(format) = dtype.format() else { return Vec::new() };
-                vec![format.encode(round_f64(format, f64::from(scale), Direction::NearestEven))]
+                let divided = f64::from(divisor) / f64::from(max.value);
+                stored(scales, scale, [divided, f64::from(divisor / max.value)])
+            }
+            Arithmetic::Affine(form) => {
+                let scale = form.scale(extreme, element);
+                stored(scales, scale, [1.0 / f64::from(scale); 2])
             }
         }
     }
+
+    /// Whether the rule has a zero point for each block; other rules of integers have one for the type, the middle element.
+    pub fn has_zero_points(&self) -> bool {
+        matches!(self.arithmetic, Arithmetic::Affine(form) if form != Affine::NoClip)
+    }
+
+    /// Whether the zero points are integers, elements of the type.
+    pub fn has_integer_zero_points(&self) -> bool {
+        !matches!(self.arithmetic, Arithmetic::Affine(Affine::FloatMiddle | Affine::FloatLeast))
+    }
+
+    /// Form of the quotient that becomes an element under float scales.
+    pub(super) fn float_quotient(&self) -> Quotient {
+        match self.arithmetic {
+            Arithmetic::Affine(Affine::RoundedSum | Affine::RoundedSumByReciprocal) => Quotient::PlusZeroPoint,
+            Arithmetic::Affine(Affine::FloatMiddle) => Quotient::LessMiddle,
+            Arithmetic::Affine(Affine::FloatLeast) => Quotient::LessZeroPoint,
+            Arithmetic::Affine(_) => Quotient::ReciprocalInType,
+            _ => Quotient::InTypeOfInput,
+        }
+    }
+
+    /// The zero point of a block: an integer, or a float in the type of the input; `None` where the block says nothing.
+    pub fn zero_point(&self, extreme: &Extreme, element: &Element) -> Option<f64> {
+        if extreme.has_nan || extreme.value.is_infinite() {
+            return None;
+        }
+        Some(match self.arithmetic {
+            Arithmetic::Affine(form) => form.zero_point(extreme, element),
+            _ => affine::middle(element),
+        })
+    }
+}
+
+/// Codes of a scale as it is stored: a float, or a reciprocal, which is that of the rounded scale or one of `others`.
+fn stored(scales: ScaleType, scale: f32, others: [f64; 2]) -> Vec<u64> {
+    let (ScaleType::Float(dtype) | ScaleType::Inverse(dtype)) = scales else { return Vec::new() };
+    let Some(format) = dtype.format() else { return Vec::new() };
+    let code = |value: f64| format.encode(round_f64(format, value, Direction::NearestEven));
+    if let ScaleType::Float(_) = scales {
+        return vec![code(scale.into())];
+    }
+    let mut codes = vec![code((1.0 / scale).into())];
+    for other in others.map(code) {
+        if !codes.contains(&other) {
+            codes.push(other);
+        }
+    }
+    codes
 }
 
 /// The f32 that NVFP4's forms cast to e4m3; none is above 448.
