@@ -4,14 +4,14 @@
 
 use super::element_type::Element;
 use super::exponent::Maximum;
-use super::scale_rule::Extreme;
+use super::extreme::Extreme;
 
 /// Arithmetic of a scale and its zero point, as one library has it. `least` and `largest` are the element type's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Affine {
     /// The range with zero in it; the zero point is `round(least - low / s)` (google/qwix).
     RoundedSum,
-    /// As [`Affine::RoundedSum`], times the f32 reciprocal, as XLA:CPU divides by a constant.
+    /// As [`Affine::RoundedSum`], times the f32 reciprocal, as a compiler for CPUs divides by a constant (FACTS 11.4).
     RoundedSumByReciprocal,
     /// The range with zero in it; the zero point is `least - round(low / s)` (torchao).
     RoundedQuotient,

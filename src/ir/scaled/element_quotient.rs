@@ -3,7 +3,7 @@
 use super::affine::middle;
 use super::element_type::{Element, Rounded, Rounding};
 use super::exponent::Maximum;
-use super::scale_rule::ScaleType;
+use super::scale_type::ScaleType;
 
 /// Form of `x / (s g)`, where `s` is the block's scale and `g` the per-tensor scale, 1 where there is none. An integer zero point `z` is
 /// added to the rounded quotient, but where the form has another place for it.

@@ -6,9 +6,11 @@ use crate::tensor::{DType, Data, Tensor};
 use super::element_quotient::Quotient;
 use super::element_type::{E2M1, E2M3, E3M2, E4M3, E5M2, Element, INT4, INT8, Rounding, UINT4, UINT8};
 use super::exponent::Maximum;
+use super::extreme::Extreme;
 use super::rule_rows::rules_of;
 use super::scale_blocks::Blocks;
-use super::scale_rule::{Extreme, Rule, ScaleType, UnderSmallest};
+use super::scale_rule::{Rule, UnderSmallest};
+use super::scale_type::ScaleType;
 
 /// A scaled format: elements, scales, and how many elements share one.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,7 +3,8 @@
 use super::element_type::Element;
 use super::exponent;
 use super::float_rows::{AFFINE_RULES, FLOAT_RULES, INT4_RULES, INT8_RULES};
-use super::scale_rule::{Arithmetic, Edges, Fp4, Infinite, Rule, ScaleType, UnderSmallest};
+use super::scale_rule::{Arithmetic, Edges, Fp4, Infinite, Rule, UnderSmallest};
+use super::scale_type::ScaleType;
 
 const fn edges(zero: &'static [u64], infinite: &'static [u64], nan: &'static [u64], may_lose_nan: bool) -> Edges {
     Edges { zero, infinite: Infinite::Codes(infinite), nan, may_lose_nan }

@@ -4,82 +4,13 @@
 //! zero, infinite and NaN blocks, or in the divisor of elements under the smallest scale.
 
 use crate::num::{Direction, F8E4M3FN, round_f64};
-use crate::tensor::DType;
 
 use super::affine::{self, Affine};
 use super::element_quotient::Quotient;
 use super::element_type::Element;
 use super::exponent::{self, Maximum};
-
-/// Kind of the scales of a tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ScaleType {
-    /// Bytes of powers of two: exponent + 127, 255 for NaN (OCP MX).
-    E8M0,
-    /// Codes of e4m3, one a block, over a per-tensor f32 where there is one (NVFP4).
-    E4M3,
-    /// Floats of the type, one a channel, group or block.
-    Float(DType),
-    /// Reciprocals of scales, as floats of the type.
-    Inverse(DType),
-}
-
-impl ScaleType {
-    /// Its name in answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            ScaleType::E8M0 => "e8m0",
-            ScaleType::E4M3 => "e4m3",
-            ScaleType::Float(dtype) | ScaleType::Inverse(dtype) => dtype.name(),
-        }
-    }
-
-    /// Number that a scale's code stands for; floats are coded by their bits.
-    pub fn decode(self, code: u64) -> f64 {
-        match self {
-            ScaleType::E8M0 => crate::num::F8E8M0FNU.decode(code),
-            ScaleType::E4M3 => F8E4M3FN.decode(code),
-            ScaleType::Float(dtype) => dtype.format().map_or(f64::NAN, |format| format.decode(code)),
-            ScaleType::Inverse(dtype) => dtype.format().map_or(f64::NAN, |format| 1.0 / format.decode(code)),
-        }
-    }
-}
-
-/// A block's largest magnitude, with all that its elements may be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Extreme {
-    /// The largest magnitude of the elements that are numbers; infinite where one is, 0 where all are zero or NaN.
-    pub value: f32,
-    /// The least of these elements, 0 where there is none.
-    pub low: f32,
-    /// The largest of these elements, 0 where there is none.
-    pub high: f32,
-    /// Whether an element is NaN.
-    pub has_nan: bool,
-    /// The type of the input.
-    pub dtype: DType,
-}
-
-impl Extreme {
-    /// The extreme of a block's elements.
-    pub fn of(values: impl IntoIterator<Item = f32>, dtype: DType) -> Extreme {
-        let (mut low, mut high, mut has_nan) = (f32::INFINITY, f32::NEG_INFINITY, false);
-        for value in values {
-            has_nan |= value.is_nan();
-            // A NaN is never the larger one, nor the smaller.
-            (low, high) = (low.min(value), high.max(value));
-        }
-        if low > high {
-            (low, high) = (0.0, 0.0);
-        }
-        Extreme { value: low.abs().max(high.abs()), low, high, has_nan, dtype }
-    }
-
-    /// Whether a rule's arithmetic decides the scale: the block has a number other than zero, and neither infinity nor NaN.
-    pub fn is_ordinary(&self) -> bool {
-        self.value > 0.0 && self.value.is_finite() && !self.has_nan
-    }
-}
+use super::extreme::Extreme;
+use super::scale_type::ScaleType;
 
 /// Codes of the blocks that arithmetic does not decide.
 #[derive(Clone, Copy, Debug)]
