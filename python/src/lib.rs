@@ -260,11 +260,12 @@ fn scales(
     scales: Array,
     per_tensor: Option<f32>,
     input: Option<Array>,
+    zero_points: Option<Array>,
 ) -> PyResult<(String, String)> {
     judge(py, move || {
         let mut named = vec![tensor(&elements)?, tensor(&scales)?];
-        if let Some(input) = &input {
-            named.push(tensor(input)?);
+        for other in [&input, &zero_points].into_iter().flatten() {
+            named.push(tensor(other)?);
         }
         let mut given = ulpgate::scales::find_tensors(&named, &[]).map_err(|e| e.to_string())?;
         given.per_tensor = per_tensor;
@@ -277,7 +278,7 @@ fn scales(
 /// An array with its bytes as Python takes them.
 type Stored = (String, Vec<usize>, Py<PyBytes>);
 
-/// A tensor quantised by a rule: the name of its element type, elements, scales and the per-tensor scale.
+/// A tensor quantised by a rule: the name of its element type, elements, scales, the per-tensor scale and the zero points.
 #[pyfunction]
 fn quantize(
     py: Python<'_>,
@@ -285,7 +286,7 @@ fn quantize(
     rule: String,
     axis: usize,
     block: Option<usize>,
-) -> PyResult<(String, Stored, Stored, Option<f32>)> {
+) -> PyResult<(String, Stored, Stored, Option<f32>, Option<Stored>)> {
     let (element, made) = judge(py, move || {
         let (_, x) = tensor(&input)?;
         let (format, rule) = ulpgate::scaled::find_rule(&rule).map_err(|e| e.to_string())?;
@@ -296,7 +297,8 @@ fn quantize(
         let bytes = PyBytes::new(py, &tensor.data().to_le_bytes()).unbind();
         (tensor.dtype().name().to_string(), tensor.dims().to_vec(), bytes)
     };
-    Ok((element, stored(&made.elements), stored(&made.scales), made.per_tensor))
+    let zero_points = made.zero_points.as_ref().map(stored);
+    Ok((element, stored(&made.elements), stored(&made.scales), made.per_tensor, zero_points))
 }
 
 /// A text of which a terminal obeys nothing, whatever names it holds; ends of lines are escaped as well.

@@ -64,3 +64,42 @@ def test_scales_are_those_of_jax():
     largest = np.abs(X.reshape(16, 4, 32)).max(-1) / np.float32(448)
     made = ulpgate.quantize(X, "mxfp8/RCEIL/jax")
     assert made.scales.view(np.uint8).tolist() == np.asarray(module.cast_to_e8m0_with_rounding_up(largest)).tolist()
+
+
+def test_zero_points_are_those_of_numpy():
+    x = X + np.float32(1)
+    made = ulpgate.quantize(x, "int8/MINMAX/torchao")
+    low, high = np.minimum(x.min(-1, keepdims=True), 0), np.maximum(x.max(-1, keepdims=True), 0)
+    scale = (high - low) / np.float32(255)
+    zero = -128 - np.rint(low / scale)
+    assert (made.scales == scale).all() and (made.zero_points == zero).all()
+    assert (made.elements == np.clip(np.rint(x * (np.float32(1) / scale)) + zero, -128, 127)).all()
+    found = ulpgate.scales(made.elements, made.scales, like=x, zero_points=made.zero_points)
+    assert found.agrees and found.rules == ["MINMAX"], str(found)
+    missing = ulpgate.scales(made.elements, made.scales, like=x)
+    assert not missing.agrees and "the zero points are missing" in missing.faults[0]
+
+
+def test_zero_points_are_those_of_qwix():
+    """The optional part: needs google/qwix."""
+    qarray = pytest.importorskip("qwix._src.core.qarray")
+    jnp = pytest.importorskip("jax.numpy")
+    for x in [X + np.float32(1), (X + np.float32(1)).astype(ml_dtypes.bfloat16)]:
+        theirs = qarray.quantize_api(jnp.asarray(x), jnp.int8, channelwise_axes=(0,), calibration_method="minmax")
+        made = ulpgate.quantize(x, "int8/MINMAX/qwix" if x.dtype == np.float32 else "int8_bf16/MINMAX/qwix")
+        assert (made.scales == np.asarray(theirs.scale)).all()
+        assert (made.zero_points == np.asarray(theirs.zero_point)).all()
+        assert (made.elements == np.asarray(theirs.qvalue)).all()
+
+
+def test_zero_points_are_those_of_torchao():
+    """The optional part: needs torch and torchao."""
+    torch = pytest.importorskip("torch")
+    quant = pytest.importorskip("torchao.quantization.quant_primitives")
+    x = X + np.float32(1)
+    block = [1, 32]
+    scale, zero = quant._choose_qparams_affine(torch.tensor(x), "ASYMMETRIC", block, torch.uint8)
+    elements = quant._quantize_affine(torch.tensor(x), block, scale, zero, torch.uint8)
+    made = ulpgate.quantize(x, "uint8/MINMAX/torchao", block=32)
+    assert (made.scales == scale.reshape(16, 4).numpy()).all() and (made.zero_points == zero.reshape(16, 4).numpy()).all()
+    assert (made.elements == elements.numpy()).all()

@@ -45,6 +45,8 @@ class Quantized:
     """The scales, one for each block."""
     per_tensor: float | None
     """The scale of the whole tensor in NVFP4; None of other formats."""
+    zero_points: Array | None = None
+    """The zero points, one for each scale; None of rules without them."""
 
 
 def _bytes_of_small(value: npt.ArrayLike) -> Array:
@@ -54,9 +56,14 @@ def _bytes_of_small(value: npt.ArrayLike) -> Array:
 
 
 def scales(
-    elements: npt.ArrayLike, scales: npt.ArrayLike, like: npt.ArrayLike | None = None, per_tensor: float | None = None
+    elements: npt.ArrayLike,
+    scales: npt.ArrayLike,
+    like: npt.ArrayLike | None = None,
+    per_tensor: float | None = None,
+    zero_points: npt.ArrayLike | None = None,
 ) -> ScaleRules:
     """The rule that made ``scales``, where ``like`` is the array that was quantised; without it, the rules that bytes exclude.
+    ``zero_points`` are those of integers, one for each scale or one of all.
 
     >>> import numpy as np
     >>> x = np.linspace(1, 9, 64, dtype=np.float32).reshape(2, 32)
@@ -70,7 +77,8 @@ def scales(
     """
     encoded = encode({"elements": _bytes_of_small(elements), "scales": scales})
     input_ = None if like is None else encode({"input": like})[0]
-    found, text = _ulpgate.scales(encoded[0], encoded[1], per_tensor, input_)
+    zeros = None if zero_points is None else encode({"zero_points": zero_points})[0]
+    found, text = _ulpgate.scales(encoded[0], encoded[1], per_tensor, input_, zeros)
     data = json.loads(found)
     names = ("agrees", "rules", "sub_rules", "libraries", "faults")
     return ScaleRules(**{name: data[name] for name in names}, data=data, text=text)
@@ -78,7 +86,7 @@ def scales(
 
 def quantize(x: npt.ArrayLike, rule: str, axis: int = -1, block: int | None = None) -> Quantized:
     """An array of f32, bf16 or f16, quantised in blocks along an axis by a rule such as ``mxfp8/RCEIL/a``, ``mxfp4/EVEN/quark``,
-    ``nvfp4/NVFP4/torchao`` or ``int8/AMAX-127.5``; a rule that is not known raises an error that lists them.
+    ``nvfp4/NVFP4/torchao``, ``int8/AMAX-127.5`` or ``uint4/MINMAX/torchao``; a rule that is not known raises an error that lists them.
 
     >>> import numpy as np
     >>> made = quantize(np.linspace(1, 9, 64, dtype=np.float32).reshape(2, 32), "mxfp8/CEIL")
@@ -88,7 +96,7 @@ def quantize(x: npt.ArrayLike, rule: str, axis: int = -1, block: int | None = No
     array([0.03125, 0.0625 ])
     """
     value = np.asarray(x)
-    element, elements, made, per_tensor = _ulpgate.quantize(
+    element, elements, made, per_tensor, zeros = _ulpgate.quantize(
         encode({"input": value})[0], rule, axis % max(value.ndim, 1), block
     )
     codes = decode(*elements)
@@ -97,4 +105,4 @@ def quantize(x: npt.ArrayLike, rule: str, axis: int = -1, block: int | None = No
 
         six_bits = getattr(ml_dtypes, "float6_e3m2fn" if element == "e3m2" else "float6_e2m3fn", None)
         codes = codes if six_bits is None else codes.view(six_bits)
-    return Quantized(codes, decode(*made), per_tensor)
+    return Quantized(codes, decode(*made), per_tensor, None if zeros is None else decode(*zeros))

@@ -1,7 +1,7 @@
 //! Readings of the bytes: element type, packing, blocks, type and order of the scales. A file may permit several.
 
 use crate::num::{exp2i, floor_log2};
-use crate::scaled::{Blocks, E2M1, E2M3, E3M2, E4M3, E5M2, Element, INT4, INT8, ScaleType};
+use crate::scaled::{Blocks, E2M1, E2M3, E3M2, E4M3, E5M2, Element, INT4, INT8, ScaleType, UINT4, UINT8};
 use crate::tensor::{DType, Data, Tensor};
 
 pub use super::exchange::Exchange;
@@ -59,6 +59,8 @@ pub struct Scales {
     pub scale_type: ScaleType,
     /// Codes, in the row-major order of the blocks.
     pub codes: Vec<u64>,
+    /// Zero points in the same order.
+    pub zeros: Option<Vec<f64>>,
     /// Whether they were turned.
     pub exchange: Exchange,
 }
@@ -134,6 +136,7 @@ pub fn elements(given: &Given) -> Result<Vec<Elements>, ScalesError> {
         DType::F8E4M3FN => add(&E4M3, Packing::None, &dims, bytes.clone()),
         DType::F8E5M2 => add(&E5M2, Packing::None, &dims, bytes.clone()),
         DType::S4 => add(&INT4, Packing::None, &dims, bytes.clone()),
+        DType::U4 => add(&UINT4, Packing::None, &dims, bytes.clone()),
         DType::F4E2M1FN => {
             // The reader takes the low half first.
             add(&E2M1, Packing::LowFirst, &dims, bytes.clone());
@@ -157,6 +160,8 @@ pub fn elements(given: &Given) -> Result<Vec<Elements>, ScalesError> {
                         (&E5M2, 255),
                         (&INT8, 255),
                         (&INT4, 255),
+                        (&UINT8, 255),
+                        (&UINT4, 15),
                     ]
                 };
                 for (element, most) in in_bytes.iter().filter(|(_, most)| all(*most)) {
@@ -190,7 +195,7 @@ pub fn elements(given: &Given) -> Result<Vec<Elements>, ScalesError> {
                 if kept.div_ceil(2) != dims[axis] || input.is_some_and(|input| input != whole) {
                     continue;
                 }
-                for element in [&E2M1, &INT4] {
+                for element in [&E2M1, &INT4, &UINT4] {
                     for packing in pairs {
                         add(element, packing, &whole, unpacked_along(&bytes, &dims, axis, kept, packing));
                     }
@@ -198,6 +203,12 @@ pub fn elements(given: &Given) -> Result<Vec<Elements>, ScalesError> {
             }
         }
         _ => return Err(refused()),
+    }
+    // Unsigned integers have zero points, and no other elements but integers.
+    let has_zeros = given.zero_points.is_some();
+    found.retain(|one| if has_zeros { one.element.is_integer() } else { input.is_some() || one.element.min() < 0.0 });
+    if has_zeros && found.is_empty() {
+        return Err(ScalesError::ZeroPoints(format!("of elements of type {}", stored.dtype())));
     }
     if let Some(input) = input {
         // As the input has them, and turned.
@@ -332,6 +343,9 @@ fn scale_types(scales: &Tensor, element: &Element) -> Result<Vec<(ScaleType, Vec
                 found.push((ScaleType::E4M3, values.iter().map(|value| crate::num::F8E4M3FN.encode(*value)).collect()));
             }
             found.push((ScaleType::Float(dtype), bits()));
+            if values.iter().all(|value| *value > 0.0 && value.is_finite()) {
+                found.push((ScaleType::Inverse(dtype), bits()));
+            }
             found
         }
         dtype => {
@@ -341,31 +355,51 @@ fn scale_types(scales: &Tensor, element: &Element) -> Result<Vec<(ScaleType, Vec
     })
 }
 
+/// Zero points as numbers, one for each of `count` scales.
+fn zeros_of(zeros: &Tensor, count: usize) -> Vec<f64> {
+    let numbers = zeros.data().to_f64s();
+    if numbers.len() == count { numbers } else { numbers.into_iter().cycle().take(count).collect() }
+}
+
 /// Readings of the scales for elements, the likeliest first.
 pub fn scales(given: &Given, elements: &Elements) -> Result<Vec<Scales>, ScalesError> {
     let (stored, mut found) = (given.scales.dims(), Vec::new());
+    let zeros = given.zero_points.as_ref().map(|zeros| zeros_of(zeros, given.scales.len()));
     for (scale_type, codes) in scale_types(&given.scales, elements.element)? {
+        let is_float = matches!(scale_type, ScaleType::Float(_) | ScaleType::Inverse(_));
+        // Only the input tells a reciprocal from a scale, and only floats have zero points.
+        if matches!(scale_type, ScaleType::Inverse(_)) && given.input.is_none() || zeros.is_some() && !is_float {
+            continue;
+        }
         let native = if scale_type == ScaleType::E4M3 { 16 } else { 32 };
-        let mut push = |dims: &[usize], codes: &[u64], exchange| {
+        let mut push = |dims: &[usize], order: &dyn Fn(Vec<usize>) -> Vec<usize>, exchange| {
+            let places = order((0..codes.len()).collect());
+            let codes: Vec<u64> = places.iter().map(|at| codes[*at]).collect();
+            let zeros = zeros.as_ref().map(|zeros| places.iter().map(|at| zeros[*at]).collect::<Vec<f64>>());
             for blocks in blocks_of(&elements.dims, dims, native) {
                 // A scale an element is none.
                 if blocks.len() == codes.len() && blocks.sides().iter().any(|side| *side > 1) {
-                    found.push(Scales { blocks, scale_type, codes: codes.to_vec(), exchange });
+                    found.push(Scales { blocks, scale_type, codes: codes.clone(), zeros: zeros.clone(), exchange });
                 }
             }
         };
         for dims in scale_dims(&elements.dims, stored, native) {
-            push(&dims, &codes, Exchange::None);
+            push(&dims, &|places| places, Exchange::None);
             if given.input.is_some() && codes.len() > 2 {
-                let mut turned = codes.clone();
-                turned.rotate_left(1);
-                push(&dims, &turned, Exchange::FromBefore);
-                turned.rotate_right(2);
-                push(&dims, &turned, Exchange::FromAfter);
+                let rotated = |mut places: Vec<usize>, is_left: bool| {
+                    if is_left {
+                        places.rotate_left(1)
+                    } else {
+                        places.rotate_right(1)
+                    }
+                    places
+                };
+                push(&dims, &|places| rotated(places, true), Exchange::FromBefore);
+                push(&dims, &|places| rotated(places, false), Exchange::FromAfter);
             }
             if given.input.is_some() && dims.iter().filter(|dim| **dim > 1).count() > 1 {
-                push(&reversed(&dims), &transposed(&codes, &reversed(&dims)), Exchange::ScaleDims);
-                push(&dims, &transposed(&codes, &dims), Exchange::ScaleOrder);
+                push(&reversed(&dims), &|places| transposed(&places, &reversed(&dims)), Exchange::ScaleDims);
+                push(&dims, &|places| transposed(&places, &dims), Exchange::ScaleOrder);
             }
         }
     }

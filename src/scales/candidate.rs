@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::num::{Direction, round_f64};
 use crate::scaled::{Extreme, Rule, ScaleType, per_tensor_scale, rules_of};
 
 use super::given::Given;
 use super::read_case::Case;
-use super::rounded::{Block, code_beside};
+use super::rounded::{Block, Way, code_beside};
 use super::scales_answer::Class;
 
 /// The part of the per-tensor scale in a candidate.
@@ -24,6 +25,8 @@ pub(super) enum Status {
     Inverse,
     /// The file has another one than the scales lie over.
     Wrong,
+    /// The rule has zero points, and the file none.
+    WithoutZeros,
 }
 
 impl Status {
@@ -36,6 +39,7 @@ impl Status {
             Status::Missing => "missing",
             Status::Inverse => "inverse",
             Status::Wrong => "wrong",
+            Status::WithoutZeros => "none",
         }
     }
 }
@@ -60,10 +64,24 @@ impl Candidate {
         codes.is_empty() || codes.iter().any(|permitted| *permitted as i64 == code)
     }
 
+    /// Whether the rule gives a block this zero point, or leaves it open.
+    pub fn permits_zero(&self, case: &Case, extreme: &Extreme, zero: Option<f64>) -> bool {
+        let Some(zero) = zero else { return true };
+        self.zero_point(case, extreme).is_none_or(|own| own == zero)
+    }
+
+    /// A block's zero point in the type that they are stored in; `None` where the rule leaves it open.
+    pub fn zero_point(&self, case: &Case, extreme: &Extreme) -> Option<f64> {
+        let zero = self.rule.zero_point(extreme, case.types.element)?;
+        let format = case.types.zeros.and_then(|dtype| dtype.format());
+        Some(format.map_or(zero, |format| round_f64(format, zero, Direction::NearestEven)))
+    }
+
     /// The fault of the per-tensor scale, if the candidate has one.
     pub fn fault(&self) -> Option<&'static str> {
         match self.status {
             Status::None | Status::Used => None,
+            Status::WithoutZeros => Some("the zero points are missing: the rule has one for each scale"),
             Status::Ignored => Some("the per-tensor scale is ignored: the scales follow from the input alone"),
             Status::Missing => {
                 Some("the per-tensor scale is missing: the scales lie over the largest magnitude / 2688")
@@ -78,7 +96,12 @@ impl Candidate {
 pub(super) fn candidates(given: &Given, case: &Case, values: &[f32]) -> Vec<Candidate> {
     let all = rules_of(case.types.scales, case.types.element);
     if case.types.scales != ScaleType::E4M3 {
-        return all.into_iter().map(|rule| Candidate { rule, g: 1.0, status: Status::None }).collect();
+        let status = |rule: &Rule| match rule.has_zero_points() && case.scales.zeros.is_none() {
+            true => Status::WithoutZeros,
+            false => Status::None,
+        };
+        let of = |rule: &'static Rule| Candidate { rule, g: 1.0, status: status(rule) };
+        return all.into_iter().map(of).collect();
     }
     let levels = match given.per_tensor {
         Some(g) => vec![
@@ -153,6 +176,11 @@ impl Ranked {
         }
     }
 
+    /// Whether the class gives a block this zero point.
+    pub fn permits_zero(&self, case: &Case, extreme: &Extreme, zero: Option<f64>) -> bool {
+        self.members[0].permits_zero(case, extreme, zero)
+    }
+
     /// Whether the class gives a block this code.
     pub fn permits(&self, case: &Case, extreme: &Extreme, code: i64) -> bool {
         let is_other_edge = || edge(extreme).is_some_and(|kind| self.other_edges.contains(&(kind, code)));
@@ -182,11 +210,21 @@ fn known_edges(case: &Case, all: &[Candidate], blocks: &[(Block, Extreme)]) -> O
 }
 
 /// Classes of candidates, the best first, for scales that are `offset` steps lower than the rule's.
-pub(super) fn classes(case: &Case, all: &[Candidate], blocks: &[(Block, Extreme)], offset: i64) -> Vec<Ranked> {
+pub(super) fn classes(
+    case: &Case,
+    all: &[Candidate],
+    blocks: &[(Block, Extreme)],
+    offset: i64,
+    way: &Way,
+) -> Vec<Ranked> {
     let agreement = |one: &Candidate| -> Vec<bool> {
         blocks
             .iter()
-            .map(|(block, extreme)| one.permits(case, extreme, code_beside(case.types.scales, block.scale, offset)))
+            .map(|(block, extreme)| {
+                let zero = block.zero.map(|zero| way.zero.of(zero));
+                one.permits(case, extreme, code_beside(case.types.scales, block.scale, offset))
+                    && one.permits_zero(case, extreme, zero)
+            })
             .collect()
     };
     let columns: Vec<Vec<bool>> = all.iter().map(agreement).collect();

@@ -31,11 +31,14 @@ impl Moved {
 fn gives(case: &Case, top: &Ranked, offset: i64, way: &Way, [own, scale, elements]: [usize; 3]) -> bool {
     let mut block = case.block(own);
     let extreme = case.extreme(&block);
-    (block.scale, block.codes) = (case.scales.codes[scale], case.block(elements).codes);
+    let other = case.block(scale);
+    (block.scale, block.zero, block.codes) = (other.scale, other.zero, case.block(elements).codes);
     if block.codes.len() != block.values.len() {
         return false;
     }
-    let is_permitted = top.permits(case, &extreme, code_beside(case.types.scales, block.scale, offset));
+    let zero = block.zero.map(|zero| way.zero.of(zero));
+    let is_permitted = top.permits(case, &extreme, code_beside(case.types.scales, block.scale, offset))
+        && top.permits_zero(case, &extreme, zero);
     let divisor = scale_beside(case.types.scales, block.scale, offset);
     // Elements of blocks of zeros, and under scales that are no number, say nothing.
     let follows = |divisor| rounded::all_follow(&case.types, way, &block, divisor);

@@ -14,10 +14,14 @@ pub struct Given {
     pub per_tensor: Option<f32>,
     /// The tensor that was quantised: f32, bf16 or f16.
     pub input: Option<Tensor>,
+    /// Zero points of integers: one a scale, or one of all; integers or floats.
+    pub zero_points: Option<Tensor>,
+    /// Whether the name of the scales says that they may be reciprocals (`scale_inv`).
+    pub may_be_reciprocals: bool,
 }
 
 /// Names of the tensors in a file, in the order of [`Given`]'s fields.
-pub const NAMES: [&str; 4] = ["elements", "scales", "per_tensor", "input"];
+pub const NAMES: [&str; 5] = ["elements", "scales", "per_tensor", "input", "zero_points"];
 
 /// Why a question cannot be judged: exit code 2.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +37,9 @@ pub enum ScalesError {
         hint: String,
     },
     /// A part of `--map` is no `ROLE=NAME`.
-    #[error("--map `{0}` is not of the form elements=NAME, scales=NAME, per_tensor=NAME or input=NAME")]
+    #[error(
+        "--map `{0}` is not of the form elements=NAME, scales=NAME, per_tensor=NAME, zero_points=NAME or input=NAME"
+    )]
     Map(String),
     /// A tensor has a type that its part cannot have.
     #[error("{role} is {dtype}; {needed}")]
@@ -62,6 +68,11 @@ pub enum ScalesError {
         /// Dims of the input in words, empty without one.
         input: String,
     },
+    /// The zero points are not as many as the scales, or belong to no integers.
+    #[error(
+        "zero_points {0}: integers or floats are needed, one for each scale or one of all, and elements that are integers"
+    )]
+    ZeroPoints(String),
     /// No block says anything: all are zero, infinite or NaN.
     #[error("no block has a number other than zero, infinities and NaN: nothing tells rules apart")]
     NoBlocks,
@@ -102,7 +113,20 @@ pub fn find_tensors(tensors: &[(String, Tensor)], map: &[String]) -> Result<Give
     {
         return Err(ScalesError::DType { role: "input", dtype: input.dtype(), needed: "f32, bf16 or f16 is needed" });
     }
-    Ok(Given { elements, scales, per_tensor, input })
+    let zero_points = optional(4)?;
+    if let Some(zeros) = &zero_points {
+        let is_number = zeros.dtype().is_integer() || matches!(zeros.dtype(), DType::F32 | DType::BF16 | DType::F16);
+        if !is_number || !(zeros.len() == scales.len() || zeros.len() == 1) {
+            return Err(ScalesError::ZeroPoints(format!(
+                "{}{:?} of scales {:?}",
+                zeros.dtype(),
+                zeros.dims(),
+                scales.dims()
+            )));
+        }
+    }
+    let may_be_reciprocals = names[1].contains("inv") || names[1].contains("recip");
+    Ok(Given { elements, scales, per_tensor, input, zero_points, may_be_reciprocals })
 }
 
 fn one_number(tensor: &Tensor) -> Result<f32, ScalesError> {

@@ -3,14 +3,19 @@
 use std::collections::BTreeSet;
 
 use crate::scaled::{Extreme, Quotient, Rounding, ScaleType, per_tensor_scale};
+use crate::tensor::DType;
 
+use super::best_way::{Ways, best_way, way_of_all};
 use super::byte_reading::{self as reading, Exchange};
-use super::candidate::{Candidate, Ranked, candidates, classes};
+use super::candidate::{Candidate, Ranked, Status, candidates, classes};
 use super::exchanged_lines;
 use super::given::{Given, ScalesError};
 use super::read_case::Case;
 use super::rounded::{self, Block, STEPS, Types, Way, code_beside, scale_beside};
-use super::scales_answer::{Answer, Class, Disagreement, ElementsAnswer, OtherElement, PerTensorAnswer};
+use super::scales_answer::{
+    Answer, Class, Disagreement, ElementsAnswer, MOST_NUMBERS, OtherElement, PerTensorAnswer, ZeroPointsAnswer,
+};
+use super::zero_use::ZeroUse;
 
 /// Elements of a block that readings are compared by.
 const FEW_ELEMENTS: usize = 64;
@@ -35,6 +40,7 @@ fn score(case: &Case, given: &Given, values: &[f32]) -> f64 {
     let supports = |candidate: &Candidate, step: i64| {
         let is_given = |(block, extreme): &&(Block, Extreme)| {
             candidate.permits(case, extreme, code_beside(case.types.scales, block.scale, -step))
+                && candidate.permits_zero(case, extreme, block.zero)
         };
         blocks.iter().filter(is_given).count()
     };
@@ -43,85 +49,28 @@ fn score(case: &Case, given: &Given, values: &[f32]) -> f64 {
     let looked_at: usize = blocks.iter().map(|(block, _)| block.values.len().min(FEW_ELEMENTS)).sum();
     let gs: BTreeSet<u32> = all.iter().map(|one| one.g.to_bits()).chain([1f32.to_bits()]).collect();
     let follow = |g: f32, step: i64| -> usize {
-        let way = Way { quotient: Quotient::Exact, rounding: Rounding::NearestEven, g };
-        let of = |(block, _): &(Block, Extreme)| {
-            let scale = scale_beside(case.types.scales, block.scale, step);
-            scale.map_or(0, |scale| rounded::count(&case.types, &way, block, scale, FEW_ELEMENTS))
+        let of = |quotient: &Quotient| -> usize {
+            let way = Way { quotient: *quotient, rounding: Rounding::NearestEven, g, zero: ZeroUse::Stored };
+            let of = |(block, _): &(Block, Extreme)| {
+                let scale = scale_beside(case.types.scales, block.scale, step);
+                scale.map_or(0, |scale| rounded::count(&case.types, &way, block, scale, FEW_ELEMENTS))
+            };
+            blocks.iter().map(of).sum()
         };
-        blocks.iter().map(of).sum()
+        // Float zero points are numbers, integer ones elements.
+        let forms: &[Quotient] = match case.types.zeros {
+            Some(dtype) if dtype.is_float() => &[Quotient::Exact, Quotient::LessZeroPoint, Quotient::LessMiddle],
+            _ => &[Quotient::Exact],
+        };
+        forms.iter().map(of).max().unwrap_or(0)
     };
     let follows = gs.iter().flat_map(|g| steps.iter().map(move |step| (f32::from_bits(*g), *step)));
     let follows = follows.map(|(g, step)| follow(g, step)).max().unwrap_or(0);
     most as f64 / blocks.len() as f64 + follows as f64 / looked_at.max(1) as f64
 }
 
-/// The best way of the elements among sampled blocks, with the steps that all scales are off, and how many blocks follow each way.
-fn best_way(case: &Case, blocks: &[(Block, Extreme)], gs: &[f32]) -> (Way, i64, Vec<(Way, usize)>) {
-    let mut best: Option<(Way, i64, usize)> = None;
-    let mut tried = Vec::new();
-    let ordinary: Vec<&Block> =
-        blocks.iter().filter(|(_, extreme)| extreme.is_ordinary()).map(|(block, _)| block).collect();
-    for step in [0].into_iter().chain(STEPS) {
-        for g in gs {
-            for quotient in Quotient::of_scales(case.types.scales) {
-                for rounding in Rounding::ALL {
-                    if *quotient == Quotient::InTypeOfInput && *g != 1.0 {
-                        continue;
-                    }
-                    let way = Way { quotient: *quotient, rounding, g: *g };
-                    let follows = |block: &&&Block| {
-                        scale_beside(case.types.scales, block.scale, step)
-                            .is_some_and(|scale| rounded::all_follow(&case.types, &way, block, scale))
-                    };
-                    let count = ordinary.iter().filter(follows).count();
-                    if step == best.map_or(0, |(_, step, _)| step) {
-                        tried.push((way, step, count));
-                    }
-                    if best.is_none_or(|(_, _, most)| count > most) {
-                        if best.is_some_and(|(_, before, _)| before != step) {
-                            tried.push((way, step, count));
-                        }
-                        best = Some((way, step, count));
-                    }
-                }
-            }
-        }
-        // A scale that is off by steps leaves next to no block to its own.
-        if best.is_some_and(|(_, _, most)| most * 2 > ordinary.len()) {
-            break;
-        }
-    }
-    let fallback = Way { quotient: Quotient::Exact, rounding: Rounding::NearestEven, g: 1.0 };
-    let (way, step, most) = best.unwrap_or((fallback, 0, 0));
-    let step = if most * 2 > ordinary.len() { step } else { 0 };
-    let same = tried.into_iter().filter(|(_, of, count)| *of == step && *count == most);
-    (way, step, same.map(|(way, _, count)| (way, count)).collect())
-}
-
-/// The one of several ways that fit the sampled blocks alike that leaves the fewest blocks of the whole tensor unexplained.
-fn way_of_all(case: &Case, first: Way, ways: &[(Way, usize)]) -> Way {
-    let mut left = ways.to_vec();
-    for at in 0..case.scales.codes.len() {
-        if left.len() < 2 {
-            break;
-        }
-        let block = case.block(at);
-        let Some(scale) = scale_beside(case.types.scales, block.scale, 0) else { continue };
-        if !case.extreme(&block).is_ordinary() {
-            continue;
-        }
-        let follows = |(way, _): &(Way, usize)| rounded::all_follow(&case.types, way, &block, scale);
-        // A block that no way explains tells none from the others.
-        let kept: Vec<(Way, usize)> = left.iter().copied().filter(follows).collect();
-        if !kept.is_empty() {
-            left = kept;
-        }
-    }
-    left.first().map_or(first, |(way, _)| *way)
-}
-
 /// Judges a file's tensors with the input.
-pub(super) fn with_input(given: &Given, values: &[f32], dtype: crate::tensor::DType) -> Result<Answer, ScalesError> {
+pub(super) fn with_input(given: &Given, values: &[f32], dtype: DType) -> Result<Answer, ScalesError> {
     let element_readings = reading::elements(given)?;
     let mut readings = Vec::new();
     for elements in &element_readings {
@@ -129,12 +78,14 @@ pub(super) fn with_input(given: &Given, values: &[f32], dtype: crate::tensor::DT
             readings.push((elements, scales));
         }
     }
+    let zeros = given.zero_points.as_ref().map(crate::tensor::Tensor::dtype);
     let mut best: Option<(f64, usize)> = None;
     for (at, (elements, scales)) in readings.iter().enumerate() {
-        let types = Types { element: elements.element, scales: scales.scale_type, dtype };
+        let types = Types { element: elements.element, scales: scales.scale_type, dtype, zeros };
         let case = Case { elements, scales, types, values };
         let is_turned = scales.exchange != Exchange::None || elements.exchange != Exchange::None;
-        let score = score(&case, given, values) - if is_turned { 0.05 } else { 0.0 };
+        let is_odd = matches!(scales.scale_type, ScaleType::Inverse(_)) && !given.may_be_reciprocals;
+        let score = score(&case, given, values) - if is_turned { 0.05 } else { 0.0 } - if is_odd { 0.05 } else { 0.0 };
         if best.is_none_or(|(most, _)| score > most + 1e-9) {
             best = Some((score, at));
         }
@@ -144,8 +95,49 @@ pub(super) fn with_input(given: &Given, values: &[f32], dtype: crate::tensor::DT
         let (elements, scales) = (given.elements.dims().to_vec(), given.scales.dims().to_vec());
         return Err(ScalesError::Dims { elements, dtype: given.elements.dtype(), scales, input });
     };
-    let types = Types { element: elements.element, scales: scales.scale_type, dtype };
-    answer(&Case { elements, scales, types, values }, given, values)
+    let types = Types { element: elements.element, scales: scales.scale_type, dtype, zeros };
+    let case = Case { elements, scales, types, values };
+    let found = answer(&case, given, values)?;
+    if found.agrees || zeros.is_some() || !elements.element.is_integer() {
+        return Ok(found);
+    }
+    Ok(without_zero_points(&case, given, values)?.unwrap_or(found))
+}
+
+/// The answer with the zero points of a rule that has them, where those explain what the file's tensors alone do not.
+fn without_zero_points(case: &Case, given: &Given, values: &[f32]) -> Result<Option<Answer>, ScalesError> {
+    let all = candidates(given, case, values);
+    for one in all.iter().filter(|one| one.status == Status::WithoutZeros) {
+        let zero = |at: usize| {
+            let extreme = case.extreme(&case.block(at));
+            one.zero_point(case, &extreme).unwrap_or(0.0)
+        };
+        // One block that does not follow is enough, and is found sooner than all zero points.
+        let sample = case.sample();
+        let fits = |at: &usize| one.permits(case, &case.extreme(&case.block(*at)), case.scales.codes[*at] as i64);
+        if sample.iter().filter(|at| fits(at)).count() * 2 < sample.len() {
+            continue;
+        }
+        let scales =
+            reading::Scales { zeros: Some((0..case.scales.codes.len()).map(zero).collect()), ..case.scales.clone() };
+        let dtype = if one.rule.has_integer_zero_points() { DType::S32 } else { DType::F32 };
+        let types = Types { zeros: Some(dtype), ..case.types };
+        let mut found = answer(&Case { scales: &scales, types, ..*case }, given, values)?;
+        if found.agrees {
+            (found.agrees, found.faults) = (false, one.fault().map(str::to_string).into_iter().collect());
+            let (disagree, first_block) = (found.blocks, Some(0));
+            found.zero_points = Some(ZeroPointsAnswer {
+                dtype: None,
+                status: "missing",
+                disagree,
+                first_block,
+                stored: None,
+                rule: scales.zeros.and_then(|zeros| zeros.first().copied()),
+            });
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 #[expect(clippy::too_many_lines, reason = "the parts of one record depend on those before")]
@@ -171,15 +163,21 @@ fn answer(case: &Case, given: &Given, values: &[f32]) -> Result<Answer, ScalesEr
             gs.push(g);
         }
     }
-    let (way, element_step, ways) = best_way(case, &parts, &gs);
-    let way = if element_step == 0 { way_of_all(case, way, &ways) } else { way };
+    let ways = best_way(case, &parts, &gs);
+    let element_step = ways.step;
+    let way = if element_step == 0 { way_of_all(case, &ways) } else { ways.best };
     let mut faults = Vec::new();
     faults.extend([scales.exchange, elements.exchange].into_iter().filter_map(|one| one.fault().map(str::to_string)));
-    let ranked = classes(case, &all, &parts, element_step);
+    faults.extend(way.zero.fault());
+    let is_reciprocal = matches!(scales.scale_type, ScaleType::Inverse(_));
+    if is_reciprocal && !given.may_be_reciprocals {
+        faults.push("the scales are stored as reciprocals: elements are to be divided by them".to_string());
+    }
+    let ranked = classes(case, &all, &parts, element_step, &way);
     let (ranked, offset) = match ranked.first() {
         Some(first) if first.is_whole || element_step != 0 => (ranked, element_step),
         _ => {
-            let others = [1, -1].map(|step| (classes(case, &all, &parts, step), step));
+            let others = [1, -1].map(|step| (classes(case, &all, &parts, step, &way), step));
             let whole = others.into_iter().find(|(other, _)| other.first().is_some_and(|first| first.is_whole));
             whole.unwrap_or((ranked, 0))
         }
@@ -187,7 +185,7 @@ fn answer(case: &Case, given: &Given, values: &[f32]) -> Result<Answer, ScalesEr
     if offset != 0 {
         let (steps, side) = (offset.abs(), if offset > 0 { "low" } else { "high" });
         let steps = match scales.scale_type {
-            ScaleType::Float(_) => format!("{}-fold", 1u64 << steps.min(63)),
+            ScaleType::Float(_) | ScaleType::Inverse(_) => format!("{}-fold", 1u64 << steps.min(63)),
             ScaleType::E8M0 | ScaleType::E4M3 => steps.to_string(),
         };
         faults.push(match element_step {
@@ -201,6 +199,11 @@ fn answer(case: &Case, given: &Given, values: &[f32]) -> Result<Answer, ScalesEr
     let leader = &top.members[0];
     if let Some(fault) = leader.fault() {
         faults.push(fault.to_string());
+    }
+    let zero_points = zero_points(case, top, &way);
+    if let Some(ZeroPointsAnswer { disagree: other @ 1.., .. }) = zero_points {
+        let all = scales.codes.len();
+        faults.push(format!("{other} of {all} blocks have another zero point than {}'s", leader.rule.name));
     }
     let (disagree, first_disagreement) = disagreements(case, top, offset, &way);
     if disagree > 0 {
@@ -264,10 +267,29 @@ fn answer(case: &Case, given: &Given, values: &[f32]) -> Result<Answer, ScalesEr
         scale_offset: -offset,
         edges: top.edges,
         per_tensor,
+        zero_points,
+        reciprocal: is_reciprocal,
         disagree,
         first_disagreement,
         elements: Some(element_answer),
         faults,
+    })
+}
+
+/// The zero points against those of the best class; `None` of files without them.
+fn zero_points(case: &Case, top: &Ranked, way: &Way) -> Option<ZeroPointsAnswer> {
+    let zeros = case.scales.zeros.as_ref()?;
+    let extreme = |at: usize| case.extreme(&case.block(at));
+    let differs = |at: &usize| !top.permits_zero(case, &extreme(*at), Some(way.zero.of(zeros[*at])));
+    let mut others = (0..zeros.len()).filter(differs);
+    let first_block = others.next();
+    Some(ZeroPointsAnswer {
+        dtype: case.types.zeros.map(DType::name),
+        status: way.zero.name(),
+        disagree: usize::from(first_block.is_some()) + others.count(),
+        first_block,
+        stored: first_block.map(|at| zeros[at]),
+        rule: first_block.and_then(|at| top.members[0].zero_point(case, &extreme(at))),
     })
 }
 
@@ -310,17 +332,37 @@ fn cost(case: &Case, block: &Block, scale: u64, way: &Way, is_stored: bool) -> (
         return (None, 0);
     }
     let (element, exact) = (case.types.element, number * f64::from(way.g));
-    let clamped = block.values.iter().map(|value| element.round(f64::from(*value), exact, way.rounding));
-    let clamped: Vec<_> = clamped.collect();
+    // A float zero point is the number that an element stands for, without a scale.
+    let zero = block.zero.map_or(0.0, |zero| way.zero.of(zero));
+    let has_number = matches!(way.quotient, Quotient::LessZeroPoint | Quotient::LessMiddle);
+    let of = |value: &f32| {
+        let x = crate::scaled::Maximum { value: *value, dtype: case.types.dtype };
+        let over = way.quotient.element(&x, [number, zero], way.g, element, way.rounding);
+        if case.types.zeros.is_some()
+            && let Some(over) = over
+        {
+            return over;
+        }
+        element.round(f64::from(*value), exact, way.rounding)
+    };
+    let clamped: Vec<_> = block.values.iter().map(of).collect();
     let numbers = block.codes.iter().zip(&clamped);
-    let numbers = numbers.map(|(code, rounded)| element.decode(if is_stored { *code } else { rounded.code }) * exact);
+    let numbers = numbers.map(|(code, rounded)| {
+        let decoded = element.decode(if is_stored { *code } else { rounded.code });
+        match way.quotient {
+            _ if !has_number => (decoded - zero) * exact,
+            Quotient::LessMiddle => zero + (decoded - (element.min() + element.max() + 1.0) / 2.0) * exact,
+            _ => zero + decoded * exact,
+        }
+    });
     let error = rounded::relative_error(&block.values, numbers);
     (error.is_finite().then_some(error), clamped.iter().filter(|rounded| rounded.saturated).count())
 }
 
-fn element_answer(case: &Case, way: &Way, ways: &[(Way, usize)], all: &[Candidate]) -> ElementsAnswer {
+/// An answer with the roundings and quotients that fit as many blocks as a way.
+fn forms(way: &Way, ways: &Ways) -> ElementsAnswer {
     let mut found = ElementsAnswer::default();
-    for (other, _) in ways.iter().filter(|(other, _)| other.g == way.g) {
+    for other in ways.same.iter().filter(|other| other.g == way.g && other.zero == way.zero) {
         if !found.rounding.contains(&other.rounding.name()) {
             found.rounding.push(other.rounding.name());
         }
@@ -328,6 +370,11 @@ fn element_answer(case: &Case, way: &Way, ways: &[(Way, usize)], all: &[Candidat
             found.quotient.push(other.quotient.name());
         }
     }
+    found
+}
+
+fn element_answer(case: &Case, way: &Way, ways: &Ways, all: &[Candidate]) -> ElementsAnswer {
+    let mut found = forms(way, ways);
     let (types, mut lost) = (&case.types, 0);
     // Scales that the elements of each block were rounded by, for the rules behind them.
     let mut behind: Vec<(Extreme, i64)> = Vec::new();
@@ -335,7 +382,7 @@ fn element_answer(case: &Case, way: &Way, ways: &[(Way, usize)], all: &[Candidat
         let block = case.block(at);
         let extreme = case.extreme(&block);
         let own = scale_beside(types.scales, block.scale, 0);
-        let is_asked = extreme.is_ordinary() && block.scale != 255;
+        let is_asked = extreme.is_ordinary() && (case.types.scales != ScaleType::E8M0 || block.scale != 255);
         let (true, Some(scale)) = (is_asked, own) else {
             found.not_asked += 1;
             continue;
@@ -348,6 +395,9 @@ fn element_answer(case: &Case, way: &Way, ways: &[(Way, usize)], all: &[Candidat
             found.by_their_scale += 1;
             behind.push((extreme, block.scale as i64));
             continue;
+        }
+        if found.other_blocks.len() < MOST_NUMBERS {
+            found.other_blocks.push(at);
         }
         let step = STEPS.into_iter().find(|step| {
             scale_beside(types.scales, block.scale, *step)

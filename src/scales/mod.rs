@@ -3,6 +3,7 @@
 //! A file's tensors ([`Given`]) may be read in several ways: element type, packing, axis, block. The reading is taken that explains most
 //! scales and elements. Rules are then ranked by the blocks that support and refute them, as classes that these bytes cannot tell apart.
 
+mod best_way;
 mod byte_reading;
 mod candidate;
 mod exchange;
@@ -14,12 +15,15 @@ mod rounded;
 mod scales_answer;
 mod text;
 mod without_input;
+mod zero_use;
 
 use crate::scaled::{Element, ScaleType};
 
 pub use given::{Given, NAMES, ScalesError, find_tensors};
 pub use read_case::MOST_BLOCKS;
-pub use scales_answer::{Answer, Class, Disagreement, ElementsAnswer, Exclusion, OtherElement, PerTensorAnswer};
+pub use scales_answer::{
+    Answer, Class, Disagreement, ElementsAnswer, Exclusion, OtherElement, PerTensorAnswer, ZeroPointsAnswer,
+};
 pub use text::text;
 
 /// The rule behind a quantised tensor, and everything that does not follow it; without the input, the rules that bytes alone exclude.

@@ -27,6 +27,7 @@ impl Case<'_> {
             values: positions.iter().map(|at| self.values[*at]).collect(),
             codes: positions.iter().map(|at| self.elements.codes[*at]).collect(),
             scale: self.scales.codes[block],
+            zero: self.scales.zeros.as_ref().map(|zeros| zeros[block]),
         }
     }
 

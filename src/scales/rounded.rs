@@ -1,6 +1,9 @@
 //! Elements against their scales: by which rounding they follow, and whether they were rounded by that scale or by another one.
 
 use crate::scaled::{Element, Maximum, Quotient, Rounding, ScaleType};
+use crate::tensor::DType;
+
+use super::zero_use::ZeroUse;
 
 /// Steps of a scale that are tried where elements do not follow it, the likeliest first.
 pub const STEPS: [i64; 12] = [-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6];
@@ -14,6 +17,8 @@ pub struct Way {
     pub rounding: Rounding,
     /// The per-tensor scale, 1 where it plays no part.
     pub g: f32,
+    /// The part of the zero points.
+    pub zero: ZeroUse,
 }
 
 /// One block to be held against its scale.
@@ -25,6 +30,8 @@ pub struct Block {
     pub codes: Vec<u8>,
     /// The code of the scale.
     pub scale: u64,
+    /// The stored zero point.
+    pub zero: Option<f64>,
 }
 
 /// The types of a block's parts.
@@ -35,13 +42,17 @@ pub struct Types {
     /// The type of the scales.
     pub scales: ScaleType,
     /// The type of the input.
-    pub dtype: crate::tensor::DType,
+    pub dtype: DType,
+    /// The type of the zero points.
+    pub zeros: Option<DType>,
 }
 
 /// Code of a scale some steps beside another one: of floats a step is a factor of two.
 pub fn code_beside(scales: ScaleType, code: u64, step: i64) -> i64 {
     let unit = match scales {
         ScaleType::Float(dtype) => dtype.format().map_or(1, |format| 1i64 << format.fraction_bits),
+        // The larger a scale, the smaller its reciprocal.
+        ScaleType::Inverse(dtype) => dtype.format().map_or(-1, |format| -(1i64 << format.fraction_bits)),
         ScaleType::E8M0 | ScaleType::E4M3 => 1,
     };
     (code as i64).saturating_add(step * unit)
@@ -59,47 +70,62 @@ pub fn scale_beside(scales: ScaleType, code: u64, step: i64) -> Option<f64> {
 
 /// An element that a way gives, and whether a stored code is that element. Zeros of either sign are one, and beyond the largest number
 /// a cast may give it, an infinity or NaN.
-fn follows(types: &Types, way: &Way, value: f32, stored: u8, scale: f64) -> (bool, crate::scaled::Rounded) {
+fn follows(types: &Types, way: &Way, value: f32, stored: u8, numbers: [f64; 2]) -> (bool, crate::scaled::Rounded) {
     let x = Maximum { value, dtype: types.dtype };
-    let (dividend, divisor) = way.quotient.operands(&x, scale, way.g);
-    if !dividend.is_finite() {
+    let Some(rounded) = way.quotient.element(&x, numbers, way.g, types.element, way.rounding) else {
         let code = types.element.round(value.signum().into(), 1e-30, way.rounding).code;
         return (stored == code, crate::scaled::Rounded { code, saturated: true });
-    }
-    let rounded = types.element.round(dividend, divisor, way.rounding);
+    };
     let number = types.element.decode(stored);
     let is_equal = stored == rounded.code || number == 0.0 && types.element.decode(rounded.code) == 0.0;
     // Processors that flush take subnormal inputs for zero (FACTS 3.4).
-    let is_flushed = value.abs() < f32::MIN_POSITIVE && number == 0.0;
+    let is_flushed = value.abs() < f32::MIN_POSITIVE && number == numbers[1];
     // Integers may be kept symmetric: the least code is not used, also where a quotient rounds to it.
-    let is_symmetric = number == -types.element.max() && types.element.decode(rounded.code) < number;
+    let is_symmetric =
+        types.zeros.is_none() && number == -types.element.max() && types.element.decode(rounded.code) < number;
     (is_equal || is_flushed || is_symmetric || rounded.saturated && !number.is_finite(), rounded)
+}
+
+/// The scale of a block's elements and their zero point, 0 where there is none.
+fn numbers(way: &Way, block: &Block, scale: f64) -> [f64; 2] {
+    [scale, block.zero.map_or(0.0, |zero| way.zero.of(zero))]
 }
 
 /// Elements of a block that follow a way under a scale, at most `most` of them being looked at.
 pub fn count(types: &Types, way: &Way, block: &Block, scale: f64, most: usize) -> usize {
-    let pairs = block.values.iter().zip(&block.codes).take(most);
-    pairs.filter(|(value, code)| follows(types, way, **value, **code, scale).0).count()
+    let (pairs, numbers) = (block.values.iter().zip(&block.codes).take(most), numbers(way, block, scale));
+    pairs.filter(|(value, code)| follows(types, way, **value, **code, numbers).0).count()
 }
 
 /// Whether all elements of a block follow a way under a scale.
 pub fn all_follow(types: &Types, way: &Way, block: &Block, scale: f64) -> bool {
-    block.values.iter().zip(&block.codes).all(|(value, code)| follows(types, way, *value, *code, scale).0)
+    let all = |scale: f64| {
+        let numbers = numbers(way, block, scale);
+        block.values.iter().zip(&block.codes).all(|(value, code)| follows(types, way, *value, *code, numbers).0)
+    };
+    if all(scale) {
+        return true;
+    }
+    // The scale behind a stored reciprocal may be an ulp beside that one's own reciprocal.
+    let near = scale as f32;
+    matches!(types.scales, ScaleType::Inverse(_))
+        && [near, near.next_up(), near.next_down()].iter().any(|near| all((*near).into()))
 }
 
 /// The element of a block that does not follow a way under its scale, the first one: its place in the block, the stored code and the
 /// way's.
 pub fn first_other(types: &Types, way: &Way, block: &Block, scale: f64) -> Option<(usize, u8, u8)> {
-    let pairs = block.values.iter().zip(&block.codes).enumerate();
+    let (pairs, numbers) = (block.values.iter().zip(&block.codes).enumerate(), numbers(way, block, scale));
     pairs
-        .map(|(at, (value, code))| (at, *code, follows(types, way, *value, *code, scale)))
+        .map(|(at, (value, code))| (at, *code, follows(types, way, *value, *code, numbers)))
         .find(|(_, _, (is_followed, _))| !is_followed)
         .map(|(at, code, (_, rounded))| (at, code, rounded.code))
 }
 
 /// Elements of a block that are clamped under a scale, and those of them that are stored as infinity or NaN.
 pub fn count_saturated(types: &Types, way: &Way, block: &Block, scale: f64) -> (usize, usize) {
-    let of = |(value, code): (&f32, &u8)| (follows(types, way, *value, *code, scale).1.saturated, *code);
+    let numbers = numbers(way, block, scale);
+    let of = |(value, code): (&f32, &u8)| (follows(types, way, *value, *code, numbers).1.saturated, *code);
     let clamped = block.values.iter().zip(&block.codes).map(of).filter(|(saturated, _)| *saturated);
     clamped
         .fold((0, 0), |(all, lost), (_, code)| (all + 1, lost + usize::from(!types.element.decode(code).is_finite())))

@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+/// Numbers of blocks that an answer lists, at most.
+pub(super) const MOST_NUMBERS: usize = 64;
+
 /// Rules that the bytes of the judged blocks cannot tell apart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Class {
@@ -70,6 +73,8 @@ pub struct ElementsAnswer {
     pub by_their_scale: usize,
     /// Blocks all of whose elements were rounded by another scale, by its steps from the stored one.
     pub by_another_scale: std::collections::BTreeMap<i64, usize>,
+    /// Numbers of blocks that were not rounded by their scale, the first 64.
+    pub other_blocks: Vec<usize>,
     /// Blocks whose elements no scale near by explains.
     pub by_none: usize,
     /// Blocks not asked: zero, infinite or NaN ones, and those under scales that are no normal number.
@@ -93,6 +98,23 @@ pub struct PerTensorAnswer {
     pub expected: Option<f64>,
     /// Its part in the scales: used, ignored, missing, inverse, none.
     pub status: &'static str,
+}
+
+/// The zero points.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ZeroPointsAnswer {
+    /// Their type; `None` where the file has none.
+    pub dtype: Option<&'static str>,
+    /// Their part in the elements: used, shifted, negated, ignored, missing.
+    pub status: &'static str,
+    /// Blocks whose zero point is not the best class's.
+    pub disagree: usize,
+    /// The number of the first of them.
+    pub first_block: Option<usize>,
+    /// Its stored zero point.
+    pub stored: Option<f64>,
+    /// The zero point that the class gives it.
+    pub rule: Option<f64>,
 }
 
 /// The answer.
@@ -134,6 +156,10 @@ pub struct Answer {
     pub edges: &'static str,
     /// The per-tensor scale, of formats that may have one.
     pub per_tensor: Option<PerTensorAnswer>,
+    /// The zero points, of files or rules that have them.
+    pub zero_points: Option<ZeroPointsAnswer>,
+    /// Whether the stored scales are reciprocals, by which elements are multiplied.
+    pub reciprocal: bool,
     /// Blocks, all of them, whose scale is not the best class's.
     pub disagree: usize,
     /// The first of them.
@@ -153,6 +179,8 @@ pub struct Exclusion {
     pub blocks: usize,
     /// The first of them.
     pub first_block: usize,
+    /// Numbers of the first 64 of them.
+    pub numbers: Vec<usize>,
     /// The reason, with the numbers of that block.
     pub because: String,
 }

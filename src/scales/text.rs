@@ -11,6 +11,13 @@ fn listed(names: &[String]) -> String {
     if names.is_empty() { "-".to_string() } else { names.join(", ") }
 }
 
+/// Numbers of blocks, the first few of many.
+pub(super) fn numbers(blocks: &[usize]) -> String {
+    const FEW: usize = 8;
+    let few: Vec<String> = blocks.iter().take(FEW).map(usize::to_string).collect();
+    if blocks.len() > FEW { format!("{}, ...", few.join(", ")) } else { few.join(", ") }
+}
+
 fn class_line(class: &Class, to: &mut String) -> fmt::Result {
     let Class { supports, refutes, .. } = class;
     let (rules, forms, libraries) = (listed(&class.rules), listed(&class.sub_rules), listed(&class.libraries));
@@ -44,7 +51,14 @@ pub fn text(answer: &Answer) -> Result<String, fmt::Error> {
         writeln!(to, "without the input, by {} of {} blocks", answer.judged, answer.blocks)?;
         writeln!(to, "not excluded: {}", listed(&answer.rules))?;
         for one in &answer.excluded {
-            writeln!(to, "excluded: {} by {} blocks; {}", one.rule, one.blocks, one.because)?;
+            writeln!(
+                to,
+                "excluded: {} by {} blocks ({}); {}",
+                one.rule,
+                one.blocks,
+                numbers(&one.numbers),
+                one.because
+            )?;
         }
     }
     if let Some(per_tensor) = &answer.per_tensor {
@@ -56,6 +70,22 @@ pub fn text(answer: &Answer) -> Result<String, fmt::Error> {
             value(per_tensor.given),
             value(per_tensor.expected)
         )?;
+    }
+    if let Some(zeros) = &answer.zero_points {
+        let others = zeros.disagree;
+        write!(
+            to,
+            "zero points: {} ({}); {others} are not the rule's",
+            zeros.status,
+            zeros.dtype.unwrap_or("none stored")
+        )?;
+        if let (Some(block), Some(stored), Some(rule)) = (zeros.first_block, zeros.stored, zeros.rule) {
+            write!(to, ", the first of block {block}: {stored}, the rule gives {rule}")?;
+        }
+        writeln!(to)?;
+    }
+    if answer.reciprocal {
+        writeln!(to, "scales are stored as reciprocals: elements were multiplied by them")?;
     }
     if let Some(elements) = &answer.elements {
         let saturating = match elements.saturating {
@@ -76,6 +106,9 @@ pub fn text(answer: &Answer) -> Result<String, fmt::Error> {
             "  blocks rounded by their scale {}, by another one {others}, by none near {}, not asked {}",
             elements.by_their_scale, elements.by_none, elements.not_asked
         )?;
+        if !elements.other_blocks.is_empty() && elements.other_blocks.len() < answer.blocks {
+            writeln!(to, "  blocks not rounded by their scale: {}", numbers(&elements.other_blocks))?;
+        }
         if !elements.rounded_by_rules.is_empty() {
             writeln!(to, "  scales that the elements were rounded by: {}", listed(&elements.rounded_by_rules))?;
         }

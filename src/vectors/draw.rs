@@ -198,7 +198,7 @@ impl Drawing<'_> {
             scales.push(scale as u8);
             codes.extend(values.iter().map(|value| {
                 let x = Maximum { value: *value, dtype: DType::F32 };
-                rule.map_or(0, |rule| rule.element(format.element, &x, format.scales, scale, 1.0))
+                rule.map_or(0, |rule| rule.element(format.element, &x, format.scales, scale, 1.0, 0.0))
             }));
         }
         (codes, scales)

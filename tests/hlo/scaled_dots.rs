@@ -64,6 +64,31 @@ fn scaled_dots_are_dots_of_elements_times_scales() {
     }
 }
 
+/// Elements of four bits: XLA packs two of them in a byte by the layout, `E(4)`, and their dims count elements.
+#[test]
+fn packed_operands_of_four_bits_are_read() {
+    let codes = [0.5, -1.0, 1.5, 6.0, -4.0, 3.0, 2.0, -0.5];
+    let elements =
+        |rows: usize| tensor(DType::F4E2M1FN, &[rows, 8], (0..rows * 8).map(|at| codes[(at * 3 + at / 8) % 8]));
+    let scales = |rows: usize| tensor(DType::F8E4M3FN, &[rows, 2], (0..rows * 2).map(|at| 0.75 + at as f64 / 4.0));
+    let arguments = [elements(2), elements(3), scales(2), scales(3)];
+    let number = |at: usize, row: usize, k: usize| {
+        arguments[at].data().get_f64(row * 8 + k) * arguments[at + 2].data().get_f64(row * 2 + k / 4)
+    };
+    let sum = |at: usize| (0..8).map(|k| number(0, at / 3, k) * number(1, at % 3, k)).sum::<f64>();
+    let expected: Vec<f64> = (0..6).map(sum).collect();
+    let packed = "  x = f4e2m1fn[2,8]{1,0:E(4)} parameter(0)\n  y = f4e2m1fn[3,8]{1,0:E(4)} parameter(1)\n  s = f8e4m3fn[2,2]{1,0} \
+                  parameter(2)\n  t = f8e4m3fn[3,2]{1,0} parameter(3)\n";
+    for call in [
+        "scaled-dot(x, y, s, t), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+        "custom-call(x, y, s, t), custom_call_target=\"__op$block_scaled_dot\"",
+        "custom-call(x, y, s, t), custom_call_target=\"ScaledMatmul\"",
+    ] {
+        let text = program(&format!("{packed}  ROOT r = f32[2,3]{{1,0}} {call}\n"));
+        assert_eq!(both(&text, &arguments), std::slice::from_ref(&expected), "{call}");
+    }
+}
+
 /// One scale for all, one for each row, and none that changes along k; the right operand as [k, n].
 #[test]
 fn scales_are_spread_along_every_dim() {

@@ -139,6 +139,62 @@ fn the_program_is_the_public_order() {
     }
 }
 
+/// A dot with codes of e4m3 and scales of e8m0, whose last block of 32 is ragged where `k` is no multiple.
+fn ragged(k: usize) -> (BlockDot, Vec<Tensor>) {
+    let blocks = k.div_ceil(32);
+    // Codes of both signs from 2^-3 on, and scales over eight octaves.
+    let code = |at: usize| (0x20 + (at * 37 + at / 7 * 11) % 0x40) as u8 | if at % 3 == 0 { 0x80 } else { 0 };
+    let scale = |at: usize| 120 + (at * 5 % 9) as u8;
+    let tensor = |dims: [usize; 2], dtype, of: &dyn Fn(usize) -> u8| {
+        Tensor::new(&dims, ulpgate::tensor::Data::Coded(dtype, (0..dims[0] * dims[1]).map(of).collect()))
+    };
+    let all = vec![
+        tensor([3, k], DType::F8E4M3FN, &code),
+        tensor([k, 4], DType::F8E4M3FN, &|at| code(at + 5)),
+        tensor([3, blocks], DType::F8E8M0FNU, &scale),
+        tensor([blocks, 4], DType::F8E8M0FNU, &|at| scale(at + 2)),
+    ];
+    let numbers = [0, 1, 2, 3].map(|at: usize| all[at].data().to_f64s());
+    (BlockDot::new([3, k, 4], 32, numbers).unwrap(), all)
+}
+
+/// K of 70 is two blocks of 32 and one of 6: program, machine and truth take the same numbers. Each block's dot is exact here.
+#[test]
+fn ragged_last_blocks_are_of_both_worlds() {
+    use ulpgate::machine::{Mode, Prepared};
+    use ulpgate::program::ProgramSpec;
+    let mode: Mode = "v5e/default/off+acc=exact".parse().unwrap();
+    for k in [70, 1000, 1024] {
+        let (dot, arguments) = ragged(k);
+        let run = |order: &str| {
+            let text = format!("scaled_dot[columns=4,order={order},rows=3,tile=128]");
+            let program = text.parse::<ProgramSpec>().unwrap().build(k, 3).unwrap();
+            let prepared = Prepared::new(&program);
+            let got = prepared.evaluate(&mode, &prepared.bind(&arguments).unwrap()).unwrap();
+            got[0].data().to_f32s()
+        };
+        for (order, own) in
+            [("tiles", ScaledOrder::Tiles(128)), ("flat", ScaledOrder::Flat), ("in_unit", ScaledOrder::InUnit(128))]
+        {
+            assert_eq!(bits(&run(order)), bits(&scaled_dot(&dot, own)), "{k} {order}");
+        }
+        let kept = "scaled_dot[order=in_unit,scales=f32]".parse::<ProgramSpec>().unwrap().build(k, 3);
+        assert!(kept.unwrap_err().to_string().contains("order=in_unit takes"));
+        // The elements behind the last whole block count.
+        let truth = scaled_dot::scaled_dot(&dot, &F64);
+        let numbers = arguments.iter().map(|tensor| tensor.data().to_f64s()).collect::<Vec<_>>();
+        let [a, b, s, t] = numbers.as_slice() else { panic!() };
+        let blocks = k.div_ceil(32);
+        let by_hand = |at: usize| {
+            (0..k)
+                .map(|p| a[at / 4 * k + p] * s[at / 4 * blocks + p / 32] * b[p * 4 + at % 4] * t[p / 32 * 4 + at % 4])
+                .sum::<f64>()
+        };
+        // Products are multiples of 2^-12 below 2^10, their scales reach over 16 octaves: an f64 holds every sum.
+        assert_eq!(truth, (0..12).map(by_hand).collect::<Vec<_>>(), "{k}");
+    }
+}
+
 #[test]
 fn numbers_that_make_no_dot_are_refused() {
     let one = || vec![1.0];

@@ -155,7 +155,8 @@ fn three_blocks_are_enough() {
 fn edge_blocks_have_each_librarys_bytes() {
     let codes = |text: &str, value: f32, has_nan: bool, dtype| {
         let (format, rule) = find_rule(text).unwrap();
-        rule.codes(&Extreme { value, has_nan, dtype }, format.element, format.scales, 1.0)
+        let values = if has_nan { vec![value, f32::NAN] } else { vec![value] };
+        rule.codes(&Extreme::of(values, dtype), format.element, format.scales, 1.0)
     };
     let of = |text: &str| {
         let first = |value, has_nan| codes(text, value, has_nan, DType::F32)[0];

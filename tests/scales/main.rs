@@ -6,6 +6,7 @@ mod faults;
 mod libraries;
 mod moved;
 mod vectors;
+mod zero_points;
 
 use std::path::{Path, PathBuf};
 
@@ -46,8 +47,8 @@ fn input(dims: &[usize], seed: u64) -> Tensor {
 /// A tensor quantised by the rule of a text, with its input.
 fn quantized(x: &Tensor, rule: &str, axis: usize, block: Option<usize>) -> Given {
     let (format, rule) = find_rule(rule).unwrap();
-    let Quantized { elements, scales, per_tensor } = quantize(x, format, rule, axis, block).unwrap();
-    Given { elements, scales, per_tensor, input: Some(x.clone()) }
+    let Quantized { elements, scales, per_tensor, zero_points } = quantize(x, format, rule, axis, block).unwrap();
+    Given { elements, scales, per_tensor, input: Some(x.clone()), zero_points, may_be_reciprocals: false }
 }
 
 fn bytes(tensor: &Tensor) -> Vec<u8> {

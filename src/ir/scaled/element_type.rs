@@ -12,6 +12,8 @@ enum Codes {
     Float(Format),
     /// An integer of so many bits in two's complement.
     Integer(u32),
+    /// An integer of so many bits without a sign.
+    Unsigned(u32),
 }
 
 /// An element type.
@@ -47,8 +49,13 @@ pub static INT8: Element = Element { name: "int8", dtype: Some(DType::S8), codes
 /// A signed integer of four bits.
 pub static INT4: Element = Element { name: "int4", dtype: Some(DType::S4), codes: Codes::Integer(4) };
 
+/// An integer of eight bits without a sign, which takes a zero point.
+pub static UINT8: Element = Element { name: "uint8", dtype: Some(DType::U8), codes: Codes::Unsigned(8) };
+/// An integer of four bits without a sign, which takes a zero point.
+pub static UINT4: Element = Element { name: "uint4", dtype: Some(DType::U4), codes: Codes::Unsigned(4) };
+
 /// All element types, widest first.
-pub static ELEMENTS: &[&Element] = &[&E4M3, &E5M2, &INT8, &E3M2, &E2M3, &E2M1, &INT4];
+pub static ELEMENTS: &[&Element] = &[&E4M3, &E5M2, &INT8, &UINT8, &E3M2, &E2M3, &E2M1, &INT4, &UINT4];
 
 /// The element type with this name.
 pub fn find_element(name: &str) -> Option<&'static Element> {
@@ -82,6 +89,17 @@ impl Rounding {
             Rounding::TowardZero => "toward zero",
         }
     }
+
+    /// The integer that a number is rounded to.
+    fn integer(self, value: f64) -> f64 {
+        match self {
+            Rounding::NearestEven => value.round_ties_even(),
+            Rounding::TiesAwayFromZero => value.round(),
+            Rounding::TowardZero => value.trunc(),
+            Rounding::TiesTowardZero if (value - value.trunc()).abs() == 0.5 => value.trunc(),
+            Rounding::TiesTowardZero => value.round(),
+        }
+    }
 }
 
 /// An element that a number was rounded to.
@@ -98,7 +116,7 @@ impl Element {
     pub fn bits(&self) -> u32 {
         match &self.codes {
             Codes::Float(format) => format.width(),
-            Codes::Integer(bits) => *bits,
+            Codes::Integer(bits) | Codes::Unsigned(bits) => *bits,
         }
     }
 
@@ -106,7 +124,7 @@ impl Element {
     pub fn fraction_bits(&self) -> Option<u32> {
         match &self.codes {
             Codes::Float(format) => Some(format.fraction_bits),
-            Codes::Integer(_) => None,
+            Codes::Integer(_) | Codes::Unsigned(_) => None,
         }
     }
 
@@ -115,14 +133,29 @@ impl Element {
         match &self.codes {
             Codes::Float(format) => format.max_finite(),
             Codes::Integer(bits) => f64::from((1i32 << (bits - 1)) - 1),
+            Codes::Unsigned(bits) => f64::from((1i32 << bits) - 1),
         }
+    }
+
+    /// Least number: -448 of e4m3, -128 of int8, 0 of uint8.
+    pub fn min(&self) -> f64 {
+        match &self.codes {
+            Codes::Float(format) => -format.max_finite(),
+            Codes::Integer(_) => -self.max() - 1.0,
+            Codes::Unsigned(_) => 0.0,
+        }
+    }
+
+    /// Whether its numbers are integers, which may lie over a zero point.
+    pub fn is_integer(&self) -> bool {
+        !matches!(self.codes, Codes::Float(_))
     }
 
     /// Exponent of the largest number: 8 of e4m3, 15 of e5m2, 4 of e3m2, 2 of e2m3 and e2m1; `None` of integers.
     pub fn max_exponent(&self) -> Option<i32> {
         match &self.codes {
             Codes::Float(format) => Some(format.emax()),
-            Codes::Integer(_) => None,
+            Codes::Integer(_) | Codes::Unsigned(_) => None,
         }
     }
 
@@ -131,6 +164,7 @@ impl Element {
         match &self.codes {
             Codes::Float(format) => format.decode(u64::from(code)),
             Codes::Integer(bits) => f64::from(((code << (8 - bits)) as i8) >> (8 - bits)),
+            Codes::Unsigned(bits) => f64::from(code & (0xffu8 >> (8 - bits))),
         }
     }
 
@@ -138,7 +172,7 @@ impl Element {
     pub fn nan(&self) -> u8 {
         match &self.codes {
             Codes::Float(format) => format.encode(f64::NAN) as u8,
-            Codes::Integer(_) => 0,
+            Codes::Integer(_) | Codes::Unsigned(_) => 0,
         }
     }
 
@@ -165,7 +199,26 @@ impl Element {
                 let code = if value < 0.0 { (magnitude as u8).wrapping_neg() } else { magnitude as u8 };
                 Rounded { code: code & (0xffu8 >> (8 - bits)), saturated }
             }
+            Codes::Unsigned(bits) => {
+                if value < 0.0 {
+                    return Rounded { code: 0, saturated: value <= -scale / 2.0 };
+                }
+                let (code, saturated) = between(value, scale, (1u32 << bits) - 1, rounding, f64::from);
+                Rounded { code: code as u8, saturated }
+            }
         }
+    }
+
+    /// The integer that `value / scale` is rounded to, plus `zero`, clamped to the type's numbers; other types have no zero point, and
+    /// none is added. `value` and `scale` are f32 numbers, so that the f64 quotient lies on the side of a tie that the real one does.
+    pub fn round_over(&self, value: f64, scale: f64, zero: f64, rounding: Rounding) -> Rounded {
+        if !self.is_integer() {
+            return self.round(value, scale, rounding);
+        }
+        let sum = rounding.integer(value / scale) + zero.round();
+        let (least, largest) = (self.min(), self.max());
+        let code = sum.clamp(least, largest) as i32 as u8 & (0xffu8 >> (8 - self.bits()));
+        Rounded { code, saturated: !(least..=largest).contains(&sum) }
     }
 }
 
@@ -234,5 +287,19 @@ mod tests {
         assert_eq!(INT8.round(128.0, 1.0, NearestEven), Rounded { code: 0x7f, saturated: true });
         assert_eq!(INT4.round(-0.5, 1.0, TiesAwayFromZero).code, 0xf);
         assert_eq!([E3M2.max(), E2M3.max()], [28.0, 7.5]);
+        assert_eq!(UINT8.round(255.5, 1.0, NearestEven), Rounded { code: 0xff, saturated: true });
+        assert_eq!(UINT4.round(-0.5, 1.0, NearestEven), Rounded { code: 0, saturated: true });
+    }
+
+    #[test]
+    fn zero_points_are_added_to_rounded_integers() {
+        let of = |value, zero, rounding| INT8.round_over(value, 2.0, zero, rounding).code as i8;
+        use Rounding::*;
+        // 5 / 2 is a tie: the zero point is added behind the rounding, so that an odd one decides nothing.
+        assert_eq!(Rounding::ALL.map(|r| of(5.0, 3.0, r)), [5, 5, 6, 5]);
+        assert_eq!(Rounding::ALL.map(|r| of(-3.0, -1.0, r)), [-3, -2, -3, -2]);
+        assert_eq!(UINT4.round_over(-30.0, 2.0, 15.0, NearestEven), Rounded { code: 0, saturated: false });
+        assert_eq!(UINT4.round_over(-32.0, 2.0, 15.0, NearestEven), Rounded { code: 0, saturated: true });
+        assert_eq!(UINT8.round_over(300.0, 2.0, 128.0, NearestEven), Rounded { code: 0xff, saturated: true });
     }
 }

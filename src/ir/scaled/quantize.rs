@@ -4,11 +4,13 @@ use crate::name::hint;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::element_quotient::Quotient;
-use super::element_type::{E2M1, E2M3, E3M2, E4M3, E5M2, Element, INT4, INT8, Rounding};
+use super::element_type::{E2M1, E2M3, E3M2, E4M3, E5M2, Element, INT4, INT8, Rounding, UINT4, UINT8};
 use super::exponent::Maximum;
+use super::extreme::Extreme;
 use super::rule_rows::rules_of;
 use super::scale_blocks::Blocks;
-use super::scale_rule::{Extreme, Rule, ScaleType, UnderSmallest};
+use super::scale_rule::{Rule, UnderSmallest};
+use super::scale_type::ScaleType;
 
 /// A scaled format: elements, scales, and how many elements share one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,6 +41,10 @@ pub static FORMATS: &[Format] = &[
     format("int4", &INT4, ScaleType::Float(DType::F32), None),
     format("int8_bf16", &INT8, ScaleType::Float(DType::BF16), None),
     format("int4_bf16", &INT4, ScaleType::Float(DType::BF16), None),
+    format("uint8", &UINT8, ScaleType::Float(DType::F32), None),
+    format("uint4", &UINT4, ScaleType::Float(DType::F32), None),
+    format("uint8_bf16", &UINT8, ScaleType::Float(DType::BF16), None),
+    format("uint4_bf16", &UINT4, ScaleType::Float(DType::BF16), None),
     format("fp8", &E4M3, ScaleType::Float(DType::F32), None),
     format("fp8_e5m2", &E5M2, ScaleType::Float(DType::F32), None),
 ];
@@ -84,6 +90,9 @@ pub struct Quantized {
     pub scales: Tensor,
     /// The per-tensor scale of NVFP4: the input's largest magnitude over 2688.
     pub per_tensor: Option<f32>,
+    /// The zero points, in the dims of the scales, of rules and element types that have them: integers as s32, floats in the type of the
+    /// scales.
+    pub zero_points: Option<Tensor>,
 }
 
 /// The format and the rule that a text names: `mxfp8/RCEIL/c`, `mxfp4/RCEIL/modelopt mxfp4`, `nvfp4/NVFP4/torchao`, `int8/AMAX-127`.
@@ -150,36 +159,74 @@ pub fn quantize(
     let values = input.data().to_f32s();
     let per_tensor = rule.has_per_tensor().then(|| per_tensor_scale(&values));
     let g = per_tensor.unwrap_or(1.0);
-    let (mut codes, mut scales) = (vec![0u8; values.len()], Vec::new());
+    let has_zero = rule.has_zero_points() || format.element.is_integer() && format.element.min() == 0.0;
+    let (mut codes, mut scales, mut zeros) = (vec![0u8; values.len()], Vec::new(), Vec::new());
     for block in 0..blocks.len() {
         let positions = blocks.positions(block);
         let extreme = Extreme::of(positions.iter().map(|at| values[*at]), dtype);
         let one = match format.scales {
-            ScaleType::Float(dtype) => dtype.format().map_or(0, |format| format.encode(1.0)),
+            ScaleType::Float(dtype) | ScaleType::Inverse(dtype) => {
+                dtype.format().map_or(0, |format| format.encode(1.0))
+            }
             ScaleType::E8M0 => 127,
             ScaleType::E4M3 => 0x38,
         };
         let scale = rule.codes(&extreme, format.element, format.scales, g).first().copied().unwrap_or(one);
         scales.push(scale);
+        let zero = if has_zero { rule.zero_point(&extreme, format.element).unwrap_or(0.0) } else { 0.0 };
+        // A float zero point is stored in the type of the scales.
+        let zero = if zero.fract() == 0.0 { zero } else { rounded_as(format.scales, zero) };
+        zeros.push(zero);
         for at in positions {
             let x = Maximum { value: values[at], dtype };
-            codes[at] = rule.element(format.element, &x, format.scales, scale, g);
+            codes[at] = rule.element(format.element, &x, format.scales, scale, g, zero);
         }
     }
+    let (scales, zeros) = (scale_data(format, scales), zero_data(format, rule, zeros));
     let elements = match format.element.dtype {
         Some(DType::S8) => Data::S8(codes.into_iter().map(|code| code as i8).collect()),
+        Some(DType::U8) | None => Data::U8(codes),
         Some(dtype) => Data::Coded(dtype, codes),
-        None => Data::U8(codes),
     };
-    let scales = match format.scales {
+    let counts = blocks.counts();
+    let zero_points = has_zero.then(|| Tensor::new(&counts, zeros));
+    Ok(Quantized {
+        elements: Tensor::new(&dims, elements),
+        scales: Tensor::new(&counts, scales),
+        per_tensor,
+        zero_points,
+    })
+}
+
+/// Codes of scales as their type has them.
+fn scale_data(format: &Format, scales: Vec<u64>) -> Data {
+    match format.scales {
         ScaleType::E8M0 => Data::Coded(DType::F8E8M0FNU, scales.into_iter().map(|code| code as u8).collect()),
         ScaleType::E4M3 => Data::Coded(DType::F8E4M3FN, scales.into_iter().map(|code| code as u8).collect()),
         ScaleType::Float(DType::BF16) => {
             Data::BF16(scales.into_iter().map(|code| half::bf16::from_bits(code as u16)).collect())
         }
-        ScaleType::Float(_) => Data::F32(scales.into_iter().map(|code| f32::from_bits(code as u32)).collect()),
-    };
-    Ok(Quantized { elements: Tensor::new(&dims, elements), scales: Tensor::new(&blocks.counts(), scales), per_tensor })
+        ScaleType::Float(_) | ScaleType::Inverse(_) => {
+            Data::F32(scales.into_iter().map(|code| f32::from_bits(code as u32)).collect())
+        }
+    }
+}
+
+/// Zero points: integers as s32, floats in the type of the scales.
+fn zero_data(format: &Format, rule: &Rule, zeros: Vec<f64>) -> Data {
+    match format.scales {
+        _ if rule.has_integer_zero_points() => Data::S32(zeros.into_iter().map(|zero| zero as i32).collect()),
+        ScaleType::Float(DType::BF16) => Data::BF16(zeros.into_iter().map(half::bf16::from_f64).collect()),
+        _ => Data::F32(zeros.into_iter().map(|zero| zero as f32).collect()),
+    }
+}
+
+/// A number rounded to the type of float scales.
+fn rounded_as(scales: ScaleType, value: f64) -> f64 {
+    match scales {
+        ScaleType::Float(DType::BF16) => half::bf16::from_f64(value).to_f64(),
+        _ => f64::from(value as f32),
+    }
 }
 
 impl Rule {
@@ -195,13 +242,15 @@ impl Rule {
             (ScaleType::E4M3, "torchao") => Quotient::ReciprocalOfProduct,
             (ScaleType::E4M3, "jax") => Quotient::Reciprocals,
             (ScaleType::E4M3, "jax (divided)") => Quotient::Twice,
-            (ScaleType::E4M3, "qwix") | (ScaleType::Float(_), _) => Quotient::InTypeOfInput,
+            (ScaleType::E4M3, "qwix") => Quotient::InTypeOfInput,
+            (ScaleType::Float(_) | ScaleType::Inverse(_), _) => self.float_quotient(),
             (ScaleType::E4M3, _) => Quotient::OfProduct,
         }
     }
 
     /// Code of an element under a scale, as the rule's library has it: saturated, and NaN where the input or the scale is.
-    pub fn element(&self, element: &Element, x: &Maximum, scales: ScaleType, scale: u64, g: f32) -> u8 {
+    /// `zero` is the zero point, 0 where there is none.
+    pub fn element(&self, element: &Element, x: &Maximum, scales: ScaleType, scale: u64, g: f32, zero: f64) -> u8 {
         let s = match (scales, scale, self.under_smallest) {
             (ScaleType::E8M0, 0, UnderSmallest::SmallestNormal) => f64::from(f32::MIN_POSITIVE),
             (ScaleType::E8M0, 0, UnderSmallest::One) => 1.0,
@@ -217,6 +266,7 @@ impl Rule {
             let end = if divisor.is_infinite() { 0.0 } else { element.max() };
             return element.round(sign * end, 1.0, Rounding::NearestEven).code;
         }
-        element.round(dividend, divisor, self.rounding()).code
+        let rounded = self.quotient(scales).element(x, [s, zero], g, element, self.rounding());
+        rounded.map_or_else(|| element.nan(), |rounded| rounded.code)
     }
 }

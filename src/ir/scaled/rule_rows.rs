@@ -2,7 +2,9 @@
 
 use super::element_type::Element;
 use super::exponent;
-use super::scale_rule::{Arithmetic, Division, Edges, Fp4, Infinite, Rule, ScaleType, UnderSmallest};
+use super::float_rows::{AFFINE_RULES, FLOAT_RULES, INT4_RULES, INT8_RULES};
+use super::scale_rule::{Arithmetic, Edges, Fp4, Infinite, Rule, UnderSmallest};
+use super::scale_type::ScaleType;
 
 const fn edges(zero: &'static [u64], infinite: &'static [u64], nan: &'static [u64], may_lose_nan: bool) -> Edges {
     Edges { zero, infinite: Infinite::Codes(infinite), nan, may_lose_nan }
@@ -26,7 +28,7 @@ macro_rules! rule {
     };
 }
 
-use Arithmetic::{Exponent, ExponentOfLog, Fp4 as F, Quotient};
+use Arithmetic::{Exponent, ExponentOfLog, Fp4 as F};
 
 const BITS: &str = "bits of the f32 maximum";
 
@@ -281,44 +283,15 @@ pub static E4M3_ONE_LEVEL_RULES: &[Rule] = &[
     ),
 ];
 
-macro_rules! quotients {
-    ($($name:literal, $divisor:expr, $library:literal, $source:literal;)*) => {
-        &[$(
-            rule!($name, "divided in the type of the input", "a over the divisor, in the type of the input", $library, $source, Quotient($divisor, Division::InTypeOfInput), edges(&[], &[], &[], true), Itself),
-            rule!($name, "divided in f32", "a over the divisor, in f32", "formula", $source, Quotient($divisor, Division::InF32), edges(&[], &[], &[], true), Itself),
-            rule!($name, "times the reciprocal", "a times f32(1 / divisor)", "formula", $source, Quotient($divisor, Division::ByReciprocal), edges(&[], &[], &[], true), Itself),
-        )*]
-    };
-}
-
-/// Rules of float scales of int8 elements.
-pub static INT8_RULES: &[Rule] = quotients! {
-    "AMAX-127", Some(127.0), "KV caches", "symmetric int8 up to 127";
-    "AMAX-127.5", Some(127.5), "qwix, AQT", "google/qwix _src/core/numerics.py; google/aqt";
-    "AMAX-128", Some(128.0), "formula", "symmetric int8 down to -128";
-};
-
-/// Rules of float scales of int4 elements.
-pub static INT4_RULES: &[Rule] = quotients! {
-    "AMAX-7", Some(7.0), "KV caches", "symmetric int4 up to 7";
-    "AMAX-7.5", Some(7.5), "qwix, AQT", "google/qwix _src/core/numerics.py; google/aqt";
-    "AMAX-8", Some(8.0), "formula", "symmetric int4 down to -8";
-};
-
-/// Rules of float scales of floating-point elements.
-pub static FLOAT_RULES: &[Rule] = quotients! {
-    "AMAX-MAX", None, "qwix", "google/qwix _src/core/numerics.py";
-};
-
 /// The rules of one type of scales and elements; NVFP4's with and without a per-tensor scale.
 pub fn rules_of(scales: ScaleType, element: &Element) -> Vec<&'static Rule> {
     match scales {
         ScaleType::E8M0 if element.max_exponent().is_some() => E8M0_RULES.iter().collect(),
         ScaleType::E8M0 => Vec::new(),
         ScaleType::E4M3 => E4M3_RULES.iter().chain(E4M3_ONE_LEVEL_RULES).collect(),
-        ScaleType::Float(_) => match element.name {
-            "int8" => INT8_RULES.iter().collect(),
-            "int4" => INT4_RULES.iter().collect(),
+        ScaleType::Float(_) | ScaleType::Inverse(_) => match element.name {
+            "int8" | "uint8" => INT8_RULES.iter().chain(AFFINE_RULES).collect(),
+            "int4" | "uint4" => INT4_RULES.iter().chain(AFFINE_RULES).collect(),
             _ => FLOAT_RULES.iter().collect(),
         },
     }

@@ -4,70 +4,13 @@
 //! zero, infinite and NaN blocks, or in the divisor of elements under the smallest scale.
 
 use crate::num::{Direction, F8E4M3FN, round_f64};
-use crate::tensor::DType;
 
+use super::affine::{self, Affine};
+use super::element_quotient::Quotient;
 use super::element_type::Element;
 use super::exponent::{self, Maximum};
-
-/// Kind of the scales of a tensor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ScaleType {
-    /// Bytes of powers of two: exponent + 127, 255 for NaN (OCP MX).
-    E8M0,
-    /// Codes of e4m3, one a block, over a per-tensor f32 where there is one (NVFP4).
-    E4M3,
-    /// Floats of the type, one a channel, group or block.
-    Float(DType),
-}
-
-impl ScaleType {
-    /// Its name in answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            ScaleType::E8M0 => "e8m0",
-            ScaleType::E4M3 => "e4m3",
-            ScaleType::Float(dtype) => dtype.name(),
-        }
-    }
-
-    /// Number that a scale's code stands for; floats are coded by their bits.
-    pub fn decode(self, code: u64) -> f64 {
-        match self {
-            ScaleType::E8M0 => crate::num::F8E8M0FNU.decode(code),
-            ScaleType::E4M3 => F8E4M3FN.decode(code),
-            ScaleType::Float(dtype) => dtype.format().map_or(f64::NAN, |format| format.decode(code)),
-        }
-    }
-}
-
-/// A block's largest magnitude, with all that its elements may be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Extreme {
-    /// The largest magnitude of the elements that are numbers; infinite where one is, 0 where all are zero or NaN.
-    pub value: f32,
-    /// Whether an element is NaN.
-    pub has_nan: bool,
-    /// The type of the input.
-    pub dtype: DType,
-}
-
-impl Extreme {
-    /// The extreme of a block's elements.
-    pub fn of(values: impl IntoIterator<Item = f32>, dtype: DType) -> Extreme {
-        let mut extreme = Extreme { value: 0.0, has_nan: false, dtype };
-        for value in values {
-            extreme.has_nan |= value.is_nan();
-            // A NaN is never the larger one.
-            extreme.value = extreme.value.max(value.abs());
-        }
-        extreme
-    }
-
-    /// Whether a rule's arithmetic decides the scale: the block has a number other than zero, and neither infinity nor NaN.
-    pub fn is_ordinary(&self) -> bool {
-        self.value > 0.0 && self.value.is_finite() && !self.has_nan
-    }
-}
+use super::extreme::Extreme;
+use super::scale_type::ScaleType;
 
 /// Codes of the blocks that arithmetic does not decide.
 #[derive(Clone, Copy, Debug)]
@@ -103,6 +46,8 @@ pub(super) enum Arithmetic {
     Fp4(Fp4),
     /// `a / divisor`; `None` stands for the element's largest number.
     Quotient(Option<f64>, Division),
+    /// Of integers, from both ends of the block.
+    Affine(Affine),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -199,12 +144,64 @@ impl Rule {
                     Division::InF32 => max.value / divisor,
                     Division::ByReciprocal => max.value * (1.0 / divisor),
                 };
-                let ScaleType::Float(dtype) = scales else { return Vec::new() };
-                let Some(format) = dtype.format() else { return Vec::new() };
-                vec![format.encode(round_f64(format, f64::from(scale), Direction::NearestEven))]
+                let divided = f64::from(divisor) / f64::from(max.value);
+                stored(scales, scale, [divided, f64::from(divisor / max.value)])
+            }
+            Arithmetic::Affine(form) => {
+                let scale = form.scale(extreme, element);
+                stored(scales, scale, [1.0 / f64::from(scale); 2])
             }
         }
     }
+
+    /// Whether the rule has a zero point for each block; other rules of integers have one for the type, the middle element.
+    pub fn has_zero_points(&self) -> bool {
+        matches!(self.arithmetic, Arithmetic::Affine(form) if form != Affine::NoClip)
+    }
+
+    /// Whether the zero points are integers, elements of the type.
+    pub fn has_integer_zero_points(&self) -> bool {
+        !matches!(self.arithmetic, Arithmetic::Affine(Affine::FloatMiddle | Affine::FloatLeast))
+    }
+
+    /// Form of the quotient that becomes an element under float scales.
+    pub(super) fn float_quotient(&self) -> Quotient {
+        match self.arithmetic {
+            Arithmetic::Affine(Affine::RoundedSum | Affine::RoundedSumByReciprocal) => Quotient::PlusZeroPoint,
+            Arithmetic::Affine(Affine::FloatMiddle) => Quotient::LessMiddle,
+            Arithmetic::Affine(Affine::FloatLeast) => Quotient::LessZeroPoint,
+            Arithmetic::Affine(_) => Quotient::ReciprocalInType,
+            _ => Quotient::InTypeOfInput,
+        }
+    }
+
+    /// The zero point of a block: an integer, or a float in the type of the input; `None` where the block says nothing.
+    pub fn zero_point(&self, extreme: &Extreme, element: &Element) -> Option<f64> {
+        if extreme.has_nan || extreme.value.is_infinite() {
+            return None;
+        }
+        Some(match self.arithmetic {
+            Arithmetic::Affine(form) => form.zero_point(extreme, element),
+            _ => affine::middle(element),
+        })
+    }
+}
+
+/// Codes of a scale as it is stored: a float, or a reciprocal, which is that of the rounded scale or one of `others`.
+fn stored(scales: ScaleType, scale: f32, others: [f64; 2]) -> Vec<u64> {
+    let (ScaleType::Float(dtype) | ScaleType::Inverse(dtype)) = scales else { return Vec::new() };
+    let Some(format) = dtype.format() else { return Vec::new() };
+    let code = |value: f64| format.encode(round_f64(format, value, Direction::NearestEven));
+    if let ScaleType::Float(_) = scales {
+        return vec![code(scale.into())];
+    }
+    let mut codes = vec![code((1.0 / scale).into())];
+    for other in others.map(code) {
+        if !codes.contains(&other) {
+            codes.push(other);
+        }
+    }
+    codes
 }
 
 /// The f32 that NVFP4's forms cast to e4m3; none is above 448.

@@ -79,6 +79,16 @@ pub enum BuildError {
         /// The size's name: `n`, `rows`, `k`, ...
         what: &'static str,
     },
+    /// Elements times scales that bf16 does not hold.
+    #[error(
+        "order=in_unit takes elements and scales whose products bf16 holds: f8e8m0fnu, or f8e4m3fn without s8, not {elements} and {scales}"
+    )]
+    ScalesInUnit {
+        /// The type of the elements.
+        elements: crate::tensor::DType,
+        /// The type of the scales.
+        scales: crate::tensor::DType,
+    },
     /// A top-k of fewer than k values.
     #[error("k = {k} is above the {n} values to take from")]
     TooFewValues {

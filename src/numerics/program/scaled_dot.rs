@@ -18,7 +18,8 @@ impl BuiltIn for ScaledDot {
          scale_b [blocks, columns]. order=tiles is that of TorchTPU 0.2.0 (blockwise_scaled_mm_kernel.py): in each tile of n a sum takes \
          ((dot * scale_a) * scale_b) block after block from 0, then the tiles' sums are added; order=flat has one tile; \
          order=dequantized multiplies elements by scales in f32 and is one dot at the mode's precision, as XLA expands \
-         __op$block_scaled_dot with an f32 result. A block's own dot is the mode's. Rows are evaluated together."
+         __op$block_scaled_dot with an f32 result; order=in_unit has the scales within the matrix unit, a modelling choice: elements times \
+         scales are bf16, which holds them, a tile of these is one dot of the mode, and the tiles' sums are added as in order=tiles. A block's own dot is the mode's. The last block may be ragged. Rows are evaluated together."
     }
 
     fn parameters(&self) -> &'static [ParameterDoc] {
@@ -45,8 +46,8 @@ impl BuiltIn for ScaledDot {
             ParameterDoc {
                 name: "order",
                 default: "tiles",
-                choices: &["tiles", "flat", "dequantized"],
-                doc: "the order of additions: by tiles, one sum of all blocks, or one dot of dequantised numbers",
+                choices: &["tiles", "flat", "dequantized", "in_unit"],
+                doc: "the order of additions: by tiles, one sum of all blocks, one dot of dequantised numbers, or tiles with the scales within the unit",
             },
             ParameterDoc { name: "columns", default: "16", choices: &[], doc: "columns of b" },
         ]
@@ -63,17 +64,32 @@ impl BuiltIn for ScaledDot {
         let rhs = b.parameter("b", elements, &[n, columns])?;
         let scale_a = b.parameter("scale_a", scales, &[rows, blocks])?;
         let scale_b = b.parameter("scale_b", scales, &[blocks, columns])?;
-        let scale_a = cast(&mut b, scale_a, DType::F32)?;
-        let scale_b = cast(&mut b, scale_b, DType::F32)?;
-        let out = if parameters.text("order") == "dequantized" {
-            let lhs = dequantized(&mut b, lhs, scale_a, 1, block)?;
-            let rhs = dequantized(&mut b, rhs, scale_b, 0, block)?;
-            b.matmul(lhs, rhs, Precision::Default, DType::F32)?
-        } else {
-            let per_tile = if parameters.text("order") == "flat" { blocks } else { (tile / block).clamp(1, blocks) };
-            let tiles = blocks.div_ceil(per_tile);
-            let terms = scaled_terms(&mut b, [lhs, rhs, scale_a, scale_b], block, tiles * per_tile)?;
-            added_by_tiles(&mut b, terms, tiles, per_tile)?
+        let order = parameters.text("order");
+        // A bf16 holds the product of an element and a scale of few bits.
+        let wide = if order == "in_unit" { DType::BF16 } else { DType::F32 };
+        let is_held = scales == DType::F8E8M0FNU || scales == DType::F8E4M3FN && elements != DType::S8;
+        if order == "in_unit" && !is_held {
+            return Err(BuildError::ScalesInUnit { elements, scales });
+        }
+        let scale_a = cast(&mut b, scale_a, wide)?;
+        let scale_b = cast(&mut b, scale_b, wide)?;
+        let out = match order {
+            "dequantized" | "in_unit" => {
+                let lhs = dequantized(&mut b, lhs, scale_a, 1, block)?;
+                let rhs = dequantized(&mut b, rhs, scale_b, 0, block)?;
+                let tile = (tile / block).clamp(1, blocks) * block;
+                if order == "in_unit" {
+                    in_unit(&mut b, lhs, rhs, tile)?
+                } else {
+                    b.matmul(lhs, rhs, Precision::Default, DType::F32)?
+                }
+            }
+            _ => {
+                let per_tile = if order == "flat" { blocks } else { (tile / block).clamp(1, blocks) };
+                let tiles = blocks.div_ceil(per_tile);
+                let terms = scaled_terms(&mut b, [lhs, rhs, scale_a, scale_b], block, tiles * per_tile)?;
+                added_by_tiles(&mut b, terms, tiles, per_tile)?
+            }
         };
         let out = b.rename(out, "out");
         Ok(b.finish(&[("out", out)])?)
@@ -84,7 +100,7 @@ impl BuiltIn for ScaledDot {
     }
 }
 
-/// `x` [p, q] in f32, each element times the scale of its block of `block` elements along `dim`.
+/// `x` [p, q] in the type of the scales, each element times the scale of its block of `block` elements along `dim`.
 fn dequantized(b: &mut Builder, x: ValueId, scale: ValueId, dim: usize, block: usize) -> Result<ValueId, ShapeError> {
     let dims = b.shape(x).dims().to_vec();
     let mut spread = b.shape(scale).dims().to_vec();
@@ -97,7 +113,7 @@ fn dequantized(b: &mut Builder, x: ValueId, scale: ValueId, dim: usize, block: u
     let wide = b.reshape(wide, &flat)?;
     let slice = Op::Slice { start: vec![0, 0], limit: dims, stride: vec![1, 1] };
     let wide = b.op(slice, &[wide])?;
-    let x = cast(b, x, DType::F32)?;
+    let x = cast(b, x, b.shape(wide).element_type())?;
     b.binary(Binary::Multiply, x, wide)
 }
 
@@ -111,6 +127,20 @@ fn padded(b: &mut Builder, x: ValueId, dim: usize, extent: usize) -> Result<Valu
     let mut high = vec![0, 0];
     high[dim] = missing as i64;
     b.op(Op::Pad { low: vec![0, 0], high, interior: vec![0, 0] }, &[x, zero])
+}
+
+/// The dots of tiles of `tile` scaled numbers along K, each the unit's own, added in order from 0.
+fn in_unit(b: &mut Builder, lhs: ValueId, rhs: ValueId, tile: usize) -> Result<ValueId, ShapeError> {
+    let (rows, columns) = (b.shape(lhs).dims()[0], b.shape(rhs).dims()[1]);
+    let tiles = b.shape(lhs).dims()[1].div_ceil(tile);
+    let lhs = padded(b, lhs, 1, tiles * tile)?;
+    let rhs = padded(b, rhs, 0, tiles * tile)?;
+    let lhs = b.reshape(lhs, &[rows, tiles, tile])?;
+    let rhs = b.reshape(rhs, &[tiles, tile, columns])?;
+    let dims = DotDims { lhs_contracting: vec![2], rhs_contracting: vec![1], lhs_batch: vec![1], rhs_batch: vec![0] };
+    let dot = Op::Dot { dims, precision: [Precision::Default; 2] };
+    let sums = b.op_of_shape(dot, &[lhs, rhs], Shape::array(DType::F32, &[tiles, rows, columns]))?;
+    added_by_tiles(b, sums, tiles, 1)
 }
 
 /// `(dot * scale_a) * scale_b` of each block, f32[blocks, rows, columns]; blocks that the operands lack are zeros.
