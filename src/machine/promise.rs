@@ -77,7 +77,7 @@ mod tests {
         mode.dot_promise(&DotSite::as_written([Some(DType::F32); 2], sizes), false)
     }
 
-    /// A vector unit that flushes loses operands and products below the least normal f32, 2^-126; XLA:CPU's loses less than the least
+    /// A vector unit that flushes loses operands and products below the least normal f32, 2^-126; one that does not flush loses less than the least
     /// subnormal, 2^-149 (FACTS 3.4).
     #[test]
     fn a_flushing_vector_unit_promises_what_it_loses() {
