@@ -240,6 +240,27 @@ mod tests {
         assert_eq!(unit("v5e/default/off", [DType::F64; 2], [1, 2, 1], true), DotUnit::Double);
     }
 
+    /// FACTS 2.3: three bf16 passes for `high`, six for `highest`; the more accurate of both operands' precisions counts. Operands of
+    /// which none is f32 enter as they are, and the precision `f32` splits nothing.
+    #[test]
+    fn precisions_and_types_choose_the_passes() {
+        let of = |mode: &str, dtypes: [DType; 2], precision: [Precision; 2]| {
+            let mode: Arithmetic = mode.parse().unwrap();
+            mode.dot(&DotSite { precision, ..DotSite::as_written(dtypes.map(Some), [2, 2, 2]) })
+        };
+        let (f32s, default) = ([DType::F32; 2], Precision::Default);
+        for (precision, passes) in [(Precision::High, Passes::Three), (Precision::Highest, Passes::Six)] {
+            for both in [[precision, default], [default, precision], [precision; 2]] {
+                assert_eq!(of("v5e/default/off", f32s, both), DotUnit::Matrix(passes), "{both:?}");
+                assert_eq!(of("v5e/f32/off", f32s, both), DotUnit::Matrix(Passes::F32), "{both:?}");
+            }
+        }
+        for mixed in [[DType::BF16, DType::F32], [DType::F32, DType::BF16]] {
+            assert_eq!(of("v5e/default/off", mixed, [default; 2]), DotUnit::Matrix(Passes::One), "{mixed:?}");
+        }
+        assert_eq!(of("v5e/default/off", [DType::BF16; 2], [Precision::Highest; 2]), DotUnit::Matrix(Passes::Exact));
+    }
+
     #[test]
     fn a_mode_may_ask_for_another_unit() {
         let f32s = [DType::F32; 2];

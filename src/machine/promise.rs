@@ -77,6 +77,18 @@ mod tests {
         mode.dot_promise(&DotSite::as_written([Some(DType::F32); 2], sizes), false)
     }
 
+    /// A vector unit that flushes loses operands and products below the least normal f32, 2^-126; one that does not flush loses less than the least
+    /// subnormal, 2^-149 (FACTS 3.4).
+    #[test]
+    fn a_flushing_vector_unit_promises_what_it_loses() {
+        for (mode, lost) in [("v5e/default/off+dsr=on", 2f64.powi(-126)), ("cpu/f32/off+dsr=on", 2f64.powi(-149))] {
+            let found = promise(mode, [1, 4, 1]);
+            assert_eq!(found.lost, 4.0 * lost, "{mode}");
+            let floor = if lost > 1e-40 { lost } else { 0.0 };
+            assert!(matches!(found.intake, Intake::Flushed(taken) if taken == floor), "{mode}");
+        }
+    }
+
     /// Counted by hand: what meets a product of the first block on its way.
     #[test]
     fn chains_are_as_long_as_the_declared_order() {

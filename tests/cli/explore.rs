@@ -65,6 +65,15 @@ fn all_rows_are_judged() {
     assert!(out.contains("outcome token, 1000 rows") && out.contains("PROVEN 1000, REACHABLE 0, OPEN 0"), "{out}");
 }
 
+/// One row that may flip is a finding, however many are proven.
+#[test]
+fn a_row_that_may_flip_beside_proven_ones_is_found() {
+    let folder = Folder::new(&[]);
+    let few = ["explore", "greedy_head[d=64,rows=64]", "--n", "256", "--choices", "16", "--any-mode"];
+    let Ran { out, .. } = folder.exits(1, &few);
+    assert!(out.contains("PROVEN 62, REACHABLE 2, OPEN 0"), "{out}");
+}
+
 /// An attribute that nothing here follows may change bits that no choice does: that is said, and a plan of a compiler is no such thing.
 #[test]
 fn a_setting_that_nothing_follows_is_told() {

@@ -358,6 +358,14 @@ fn what_is_wrong_is_said_with_its_place() {
             one(four, "f32[2]", "collective-permute(x), channel_id=1, source_target_pairs={{0,9}}"),
             "two numbers below 4",
         ),
+        (
+            one(four, "f32[2]", "collective-permute(x), channel_id=1, source_target_pairs={{0,4}}"),
+            "two numbers below 4",
+        ),
+        (
+            one(four, "f32[2]", "collective-permute(x), channel_id=1, source_target_pairs={{0,1,2}}"),
+            "two numbers below 4",
+        ),
         (one("num_partitions=5000", "f32[2]", "copy(x)"), "a number from 1 to 1024"),
         (one("replica_count=1000, num_partitions=1000", "f32[2]", "copy(x)"), "1024 devices at most"),
         (one(four, "f32[2]", "ragged-all-to-all(x), replica_groups={{0,1,2,3}}"), "recv_sizes are needed"),

@@ -35,6 +35,7 @@ fn terms([first, second]: [&Array; 2], joins: bool, fused: impl Fn(Symbol, Symbo
         let round = Key::RoundedProduct.mixer();
         return Symbols::array(pairs.map(|(a, b)| fused(*b, round_product(&round, *a))).collect());
     }
+    // Only here is this key made, and a pair in the other order is the same name for all: which order is written changes no equality.
     let terms = Key::ProductTerms.mixer();
     let elements = pairs.map(|(a, b)| terms.and(*a).and(*b).symbol()).collect();
     Symbols::Array(Array { exact: true, several: true, ..Array::new(elements) })

@@ -104,3 +104,24 @@ impl Step for InF16 {
         round_f64(&F16, f64::from(sum), Direction::NearestEven) as f32
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// IEEE 754: 1 + 2^-12 lies between neighbours of bf16 (8 bits) and of f16 (11 bits), and is an f32.
+    #[test]
+    fn each_addition_is_rounded_to_its_own_type() {
+        let sum = 1.0 + 2f32.powi(-12);
+        let close = 1.0 + 2f32.powi(-10);
+        for (dtype, step) in
+            [(DType::F32, StepRounding::F32), (DType::BF16, StepRounding::Bf16), (DType::F16, StepRounding::F16)]
+        {
+            assert_eq!((StepRounding::own(dtype), step.dtype()), (step, dtype));
+        }
+        let bits = [StepRounding::F32, StepRounding::Bf16, StepRounding::F16].map(|step| step.format().fraction_bits);
+        assert_eq!(bits, [23, 7, 10]);
+        assert_eq!([InF32::round(sum), InBf16::round(sum), InF16::round(sum)], [sum, 1.0, 1.0]);
+        assert_eq!([InF32::round(close), InBf16::round(close), InF16::round(close)], [close, 1.0, close]);
+    }
+}

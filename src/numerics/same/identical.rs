@@ -79,6 +79,26 @@ mod tests {
         assert!(!are_identical(&one, &fused));
     }
 
+    /// Another entry, another root and further instructions make another program, whichever of the two has them.
+    #[test]
+    fn one_program_has_the_same_entry_root_and_instructions() {
+        let one = program(Binary::Add, false, 2, "z");
+        type Change = fn(&mut Program);
+        let changes: [(&str, Change); 3] = [
+            ("entry", |p| p.entry += 1),
+            ("root", |p| p.computations[p.entry].root += 1),
+            ("instructions", |p| {
+                let again = p.computations[p.entry].instructions[0].clone();
+                p.computations[p.entry].instructions.push(again);
+            }),
+        ];
+        for (what, change) in changes {
+            let mut other = one.clone();
+            change(&mut other);
+            assert!(!are_identical(&one, &other) && !are_identical(&other, &one), "{what}");
+        }
+    }
+
     /// Plans, library functions and settings say how a value is computed, whatever the operation is.
     #[test]
     fn one_program_has_the_same_plans_and_settings() {
