@@ -18,11 +18,13 @@ pub(super) fn altered(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
     let mut best: Option<Pattern> = None;
     let mut searches: Vec<fn(&mut Runner) -> Option<Pattern>> = vec![narrow_sums::narrow_sums, functions::functions];
     if !hidden {
-        searches.extend([numbers::arguments, numbers::constants, numbers::roundings] as [fn(&mut Runner) -> _; 3]);
+        searches.extend([numbers::constants, numbers::arguments, numbers::roundings] as [fn(&mut Runner) -> _; 3]);
     }
     for search in searches {
         let found = search(&mut runner);
-        if let Some(found) = found.filter(|found| best.as_ref().is_none_or(|best| found.explained > best.explained)) {
+        if let Some(found) =
+            found.filter(|found| best.as_ref().is_none_or(|best| found.explained > best.explained + ALIKE))
+        {
             best = Some(found);
         }
         if best.as_ref().is_some_and(|best| best.explained > SETTLED) {
@@ -31,6 +33,9 @@ pub(super) fn altered(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
     }
     best
 }
+
+/// Share of the difference that a later, less plain fault must explain beyond an earlier one.
+const ALIKE: f64 = 0.01;
 
 /// Share of the difference beyond which no other fault is looked for.
 const SETTLED: f64 = 0.99;
