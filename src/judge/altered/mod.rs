@@ -14,14 +14,14 @@ use super::evidence::{Evidence, Pattern, Runner, budget};
 
 /// The best of the faults of one value. Of `hidden` ones only those that no honest arithmetic has: other functions and narrow sums.
 pub(super) fn altered(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
-    let mut runner = Runner { evidence, left: budget(evidence) };
     let mut best: Option<Pattern> = None;
     let mut searches: Vec<fn(&mut Runner) -> Option<Pattern>> = vec![narrow_sums::narrow_sums, functions::functions];
     if !hidden {
         searches.extend([numbers::constants, numbers::arguments, numbers::roundings] as [fn(&mut Runner) -> _; 3]);
     }
     for search in searches {
-        let found = search(&mut runner);
+        // Each has its own budget: a formula of many constants leaves none for another search.
+        let found = search(&mut Runner { evidence, left: budget(evidence) });
         if let Some(found) =
             found.filter(|found| best.as_ref().is_none_or(|best| found.explained > best.explained + ALIKE))
         {
