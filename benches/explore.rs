@@ -1,10 +1,13 @@
-//! The cost of proving, against one evaluation of the machine: an enclosure of every choice, where it proves all rows.
-//! `cargo bench -p ulpgate-benches --bench explore`. The last column is in evaluations. Rates are in logits.
+//! The cost of proving, against one evaluation of the machine: an enclosure of every choice, where it proves all rows. And that of
+//! searching rows that stay open, in programs of more and more instructions.
+//! `cargo bench -p ulpgate-benches --bench explore`. The last column is in evaluations, or in times of the shortest program. Rates are
+//! in logits, or in instructions.
 
 use std::hint::black_box;
 
 use rayon::ThreadPoolBuilder;
 use ulpgate::explore::{Answer, Settings, explore};
+use ulpgate::ir::{Binary, Builder, Compare, Program, Unary};
 use ulpgate::machine::Prepared;
 use ulpgate::program::ProgramSpec;
 use ulpgate::tensor::{DType, Data, Tensor};
@@ -20,6 +23,41 @@ fn of_rows(tensor: &Tensor, rows: &[usize]) -> Tensor {
         .map(|(at, i)| tensor.data().get_f64(row(at) + i))
         .collect();
     Tensor::new(tensor.dims(), Data::from_f64s(DType::BF16, &values).expect("bf16 is a float"))
+}
+
+/// A chain of so many instructions in bf16, of which each may leave out its rounding, and a comparison that stays open.
+fn chain(instructions: usize) -> Program {
+    let mut b = Builder::new("chain");
+    let x = b.parameter("x", DType::BF16, &[8, 64]).expect("a shape");
+    let w = b.parameter("w", DType::BF16, &[8, 64]).expect("a shape");
+    let (mut last, mut middle) = (x, x);
+    for at in 0..instructions {
+        last = match at % 4 {
+            0 => b.binary(Binary::Multiply, last, x),
+            1 => b.binary(Binary::Add, last, w),
+            2 => b.unary(Unary::Tanh, last),
+            _ => b.binary(Binary::Subtract, last, w),
+        }
+        .expect("operands of one shape");
+        middle = if at == instructions / 2 { last } else { middle };
+    }
+    let keep = b.compare(Compare::Ge, last, middle).expect("operands of one shape");
+    b.finish(&[("keep", keep)]).expect("a program")
+}
+
+/// Exploring chains of these lengths.
+fn long_programs() {
+    let arguments = [logits(8, 64), logits(8, 64)];
+    let settings = Settings::new("v5e/default/off".parse().expect("a mode"));
+    let programs = [1000, 2000, 4000, 8000].map(|instructions| (instructions, chain(instructions)));
+    let contender = |(instructions, program): &'_ (usize, Program)| {
+        let (program, arguments, settings) = (program.clone(), arguments.clone(), settings.clone());
+        let run = move || {
+            black_box(explore(&program, &arguments, &[], &settings).expect("an outcome"));
+        };
+        Contender::new(format!("{instructions} instructions"), run).of_work(*instructions as f64)
+    };
+    contest("explore, rows that stay open", 1000.0, "instruction", 1, programs.iter().map(contender).collect());
 }
 
 fn main() {
@@ -57,4 +95,5 @@ fn main() {
             contenders,
         );
     }
+    long_programs();
 }

@@ -42,8 +42,9 @@ impl Compared<'_> {
 /// A fault that explains a difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pattern {
-    /// Its kind: `factor`, `row-factor`, `dropped`, `doubled`, `scaled`, `transposed`, `permuted`, `mask`, `stale-scale`, `rounded`,
-    /// `other-row`, `rows`, `columns`, `element`, `elements`, `everywhere`.
+    /// Its kind: `factor`, `dropped`, `doubled`, `scaled`, `transposed`, `permuted`, `mask`, `stale-scale`, `rounded`, `narrow-sum`,
+    /// `toward-zero`, `function`, `constant`, `left-out`, `one-more`, `argument-factor`, `other-row`, `rows`, `columns`, `element`,
+    /// `elements`, `everywhere`.
     pub kind: &'static str,
     /// The fault in words, with its places.
     pub says: String,

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::num::{BF16, Direction, F16, round_f64};
 
+use super::altered::altered;
 use super::argument_readings::arguments;
-use super::evidence::{EXPLAINS, Evidence, LEAST_FACTOR, Pattern, dot};
+use super::evidence::{Compared, EXPLAINS, Evidence, LEAST_FACTOR, Pattern, dot};
 use super::masks::masks;
 use super::moved_lines::{other_rows, row_factors};
 use super::stretches::stretch;
@@ -73,50 +74,95 @@ fn rounded(evidence: &Evidence) -> Option<Pattern> {
     })
 }
 
+/// Share of the difference beyond which no other fault is looked for.
+const SETTLED: f64 = 0.98;
+
+/// Root mean square of what a factor may leave, in units in the last place: a few roundings.
+const FEW_ULPS: f64 = 4.0;
+
 /// The faults that explain the difference. Of `hidden` ones only those that explain it as a whole, of others the places at least.
-pub(super) fn explain(evidence: &mut Evidence, hidden: bool) -> Vec<Pattern> {
-    if let Some(factor) = factor(evidence)
-        && (hidden || factor.explained > EXPLAINS)
+pub(super) fn explain(evidence: &Evidence, hidden: bool) -> Vec<Pattern> {
+    // An element whose own scale is tiny, as one that is exact in every order, counts as a usual one does: it would be all of the
+    // difference otherwise.
+    let mut sorted = evidence.compared.scale.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let usual = sorted.get(sorted.len() / 2).copied().unwrap_or(1.0);
+    let scale: Vec<f64> = evidence.compared.scale.iter().map(|scale| scale.max(usual)).collect();
+    let compared = Compared { scale: &scale, ..*evidence.compared };
+    let evidence = &Evidence { compared: &compared, ..*evidence };
+    let factor = factor(evidence);
+    if let Some(factor) = &factor
+        && (hidden || factor.explained > SETTLED)
     {
-        return vec![factor];
+        return vec![factor.clone()];
     }
     if let Some(rounded) = rounded(evidence) {
         return vec![rounded];
     }
-    let mut found: Vec<Pattern> = Vec::new();
-    let is_done = |found: &[Pattern]| found.iter().any(|pattern| pattern.explained > EXPLAINS);
-    if !hidden {
-        found.extend(other_rows(evidence));
-        if !is_done(&found) {
-            found.extend(row_factors(evidence));
-        }
-    }
-    // A factor a line has as many numbers as there are lines: one stretch of a sum that explains as much is the simpler fault, as
-    // where terms of a divisor are missing.
-    let of_lines = found.iter().find(|pattern| pattern.kind == "stale-scale" && pattern.explained > EXPLAINS);
-    let of_lines = of_lines.map(|pattern| pattern.explained);
-    // Of a few elements some term of K explains any difference.
-    if (!is_done(&found) || of_lines.is_some()) && (!hidden || evidence.values.len() > FEW) {
-        let of_terms = stretch(evidence);
-        match of_lines {
-            None => found.extend(of_terms),
-            Some(explained) => {
-                if let Some(simpler) = of_terms.filter(|pattern| pattern.explained > explained - SIMPLER) {
-                    found = vec![simpler];
-                }
-            }
-        }
-    }
-    if !is_done(&found) && !hidden {
-        found.extend(masks(evidence));
-    }
-    if !is_done(&found) && !hidden {
-        found.extend(arguments(evidence));
-    }
+    let mut found = if hidden { hidden_faults(evidence) } else { shown_faults(evidence) };
+    // What is left beside a factor is some roundings, or it is another fault.
+    found.extend(factor.filter(|factor| !hidden && leaves_roundings(evidence, factor)));
     found.retain(|pattern| pattern.explained > if hidden { HIDDEN } else { EXPLAINS });
     found.sort_by(|a, b| b.explained.total_cmp(&a.explained));
     if !hidden {
         found.extend(places(evidence));
+    }
+    found
+}
+
+/// Whether the rest beside a factor is of the size of some roundings.
+fn leaves_roundings(evidence: &Evidence, factor: &Pattern) -> bool {
+    let times = factor.factor.unwrap_or(1.0);
+    let each = evidence.compared.observed.iter().zip(evidence.values);
+    let ulps: Vec<f64> = each
+        .map(|(observed, value)| (observed - times * value) / evidence.format.ulp(*observed))
+        .filter(|ulps| ulps.is_finite())
+        .collect();
+    dot(&ulps, &ulps) <= FEW_ULPS * FEW_ULPS * ulps.len() as f64
+}
+
+/// Faults of a result that no element shows: of a few elements some term of K explains any difference.
+fn hidden_faults(evidence: &Evidence) -> Vec<Pattern> {
+    if evidence.values.len() <= FEW {
+        return Vec::new();
+    }
+    altered(evidence, true).or_else(|| stretch(evidence)).into_iter().collect()
+}
+
+/// Faults of a result that is outside.
+fn shown_faults(evidence: &Evidence) -> Vec<Pattern> {
+    let mut found: Vec<Pattern> = Vec::new();
+    let is_done = |found: &[Pattern]| found.iter().any(|pattern| pattern.explained > SETTLED);
+    found.extend(other_rows(evidence));
+    if !is_done(&found) {
+        found.extend(row_factors(evidence));
+    }
+    // A factor a line has as many numbers as there are lines: one stretch of a sum, or one other value, that explains as much is the
+    // simpler fault, as where terms of a divisor are missing or it is summed in a narrow type.
+    let of_lines = found.iter().find(|pattern| pattern.kind == "stale-scale").map(|pattern| pattern.explained);
+    if !is_done(&found) || of_lines.is_some() {
+        let mut simpler: Vec<Pattern> = stretch(evidence).into_iter().collect();
+        if !is_done(&simpler) {
+            simpler.extend(altered(evidence, false));
+        }
+        if of_lines.is_some() && !is_done(&simpler) {
+            simpler.extend(arguments(evidence));
+        }
+        match of_lines {
+            None => found.extend(simpler),
+            Some(explained) => {
+                simpler.retain(|pattern| pattern.explained > explained - SIMPLER);
+                if !simpler.is_empty() {
+                    found = simpler;
+                }
+            }
+        }
+    }
+    if !is_done(&found) {
+        found.extend(masks(evidence));
+    }
+    if !is_done(&found) {
+        found.extend(arguments(evidence));
     }
     found
 }

@@ -20,6 +20,9 @@ const ORDERS: f64 = 4.0;
 /// Factor by which a result's error may exceed that of the least accurate permitted mode.
 const RATIO: f64 = 2.0;
 
+/// Factor by which the worst element of a result may exceed that of a mode, beside its own scale.
+const WORST_ELEMENT: f64 = 4.0;
+
 /// Factor by which one element may exceed what orders of sums change at most in any element.
 const STANDS_OUT: f64 = 6.0;
 
@@ -150,7 +153,7 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
     let is_accurate = truth.is_some_and(|truth| class.is_permitted && is_as_accurate(class, compared, truth));
     let is_mixed = !standing.is_empty() && near * 2 > observed.len() && !is_accurate;
     let apart: Vec<usize> = standing.iter().chain(&strange).copied().collect::<BTreeSet<_>>().into_iter().collect();
-    let mut evidence = Evidence { ground, output, member, values, compared, apart: &apart, format };
+    let evidence = Evidence { ground, output, member, values, compared, apart: &apart, format };
     if !bad.is_empty() {
         because.push(format!("{} of {} elements are outside of what is permitted", bad.len(), observed.len()));
     }
@@ -181,7 +184,14 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
         because.push(format!("they are as accurate as {name} is, row by row, and no fault explains the difference"));
         return (Some(false), because, Vec::new());
     }
-    if bad.is_empty() && is_consistent {
+    // What errs far more than every permitted mode is no order of sums, however near the nearest one is.
+    let errors = truth.map(|truth| {
+        let permitted = classes.iter().filter(|class| class.is_permitted).flat_map(|class| &class.members);
+        let worst = permitted.map(|(_, values)| compared.distance(values, truth)).fold(0.0, f64::max);
+        (compared.distance(observed, truth), worst)
+    });
+    let errs_no_more = errors.is_none_or(|(own, worst)| own <= RATIO * worst);
+    if bad.is_empty() && is_consistent && errs_no_more {
         let factor = faults::factor(&evidence);
         if let Some(factor) = factor {
             because.push("a factor explains the difference from the nearest mode".to_string());
@@ -192,22 +202,19 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
     }
     if bad.is_empty() {
         // Between the modes: what errs no more than a permitted one, without a fault that explains it.
-        let Some(truth) = truth else {
+        let (Some(truth), Some((own, worst))) = (truth, errors) else {
             because.push("they are no order of sums of a mode, and the truth is not known".to_string());
             return (None, because, Vec::new());
         };
-        let own = compared.distance(observed, truth);
-        let permitted = classes.iter().filter(|class| class.is_permitted).flat_map(|class| &class.members);
-        let worst = permitted.map(|(_, values)| compared.distance(values, truth)).fold(0.0, f64::max);
-        if own <= RATIO * worst {
-            let pattern = faults::explain(&mut evidence, true);
+        if errs_no_more {
+            let pattern = faults::explain(&evidence, true);
             if !pattern.is_empty() {
                 because.push("a fault explains the difference from the nearest mode".to_string());
                 return (Some(true), because, pattern);
             }
             if let Some(why) = criterion::rejection(ground, output, observed, truth, format) {
                 because.push(why);
-                return (Some(true), because, faults::explain(&mut evidence, false));
+                return (Some(true), because, faults::explain(&evidence, false));
             }
             because.push(match own <= distance {
                 true => format!("they are more accurate than {name}"),
@@ -217,7 +224,7 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
         }
         because.push(format!("they err {:.1} times as much as the least accurate permitted mode", own / worst));
     }
-    let pattern = faults::explain(&mut evidence, false);
+    let pattern = faults::explain(&evidence, false);
     (Some(true), because, pattern)
 }
 
@@ -226,7 +233,8 @@ fn named(ground: &Ground) -> Option<String> {
     ground.settings.mode.as_ref().map(ToString::to_string)
 }
 
-/// Whether a result errs no more than a class does: as a whole, in each row, and at its worst; errors beside the row's own size.
+/// Whether a result errs no more than a class does: as a whole, in each row, and at its worst; errors beside the row's own size, and
+/// at its worst beside each element's scale too: a small element of a row may be all wrong and change neither.
 fn is_as_accurate(class: &Class, compared: &Compared, truth: &[f64]) -> bool {
     let row = compared.dims.last().copied().unwrap_or(1).max(1);
     let observed = compared.observed;
@@ -234,18 +242,21 @@ fn is_as_accurate(class: &Class, compared: &Compared, truth: &[f64]) -> bool {
         |line: &[f64]| (line.iter().map(|x| x * x).sum::<f64>() / line.len() as f64).sqrt().max(f64::MIN_POSITIVE);
     let scale: Vec<f64> = truth.chunks(row).flat_map(|line| vec![size(line); line.len()]).collect();
     let whole = Compared { observed, scale: &scale, dims: compared.dims };
-    class.members.iter().any(|(_, values)| {
-        let own = whole.distance(values, truth);
-        let in_row = |start: usize| {
-            let rows = start..start + row;
-            let part = Compared { observed, scale: &scale[rows.clone()], dims: &[] };
-            let distance = |values: &[f64]| part.distance(&values[rows.clone()], &truth[rows.clone()]);
-            distance(observed) <= 2.5 * distance(values).max(own)
-        };
-        whole.distance(observed, truth) <= 1.05 * own
-            && whole.largest(observed, truth) <= 2.0 * whole.largest(values, truth)
-            && (0..observed.len()).step_by(row).all(in_row)
-    })
+    let largest = class.members.iter().map(|(_, values)| compared.largest(values, truth)).fold(0.0, f64::max);
+    let is_alike_everywhere = compared.largest(observed, truth) <= WORST_ELEMENT * largest;
+    is_alike_everywhere
+        && class.members.iter().any(|(_, values)| {
+            let own = whole.distance(values, truth);
+            let in_row = |start: usize| {
+                let rows = start..start + row;
+                let part = Compared { observed, scale: &scale[rows.clone()], dims: &[] };
+                let distance = |values: &[f64]| part.distance(&values[rows.clone()], &truth[rows.clone()]);
+                distance(observed) <= 2.5 * distance(values).max(own)
+            };
+            whole.distance(observed, truth) <= 1.05 * own
+                && whole.largest(observed, truth) <= 2.0 * whole.largest(values, truth)
+                && (0..observed.len()).step_by(row).all(in_row)
+        })
 }
 
 /// The nearest member, or that of most elements where the nearest one is near to fewer: its class, its place there, and the distance.

@@ -110,23 +110,23 @@ pub(super) fn sums(program: &Program) -> Vec<Sum> {
     sums
 }
 
-/// The program with a further argument in the place of the predicate of a `select` of its entry.
-pub(super) fn with_predicate(program: &Program, select: ValueId) -> Program {
-    let mut masked = program.clone();
-    let entry = masked.entry;
-    let computation = &mut masked.computations[entry];
+/// The program with a further argument in the place of one operand of an instruction of its entry, and of that use alone.
+pub(super) fn with_operand(program: &Program, user: ValueId, place: usize) -> Program {
+    let mut changed = program.clone();
+    let entry = changed.entry;
+    let computation = &mut changed.computations[entry];
     let number = computation.parameter_shapes().len();
-    let predicate = computation.instructions[select].operands[0];
-    let shape = computation.instructions[predicate].shape.clone();
-    let moved = |id: ValueId| if id >= select { id + 1 } else { id };
+    let operand = computation.instructions[user].operands[place];
+    let shape = computation.instructions[operand].shape.clone();
+    let moved = |id: ValueId| if id >= user { id + 1 } else { id };
     for instruction in &mut computation.instructions {
         instruction.operands.iter_mut().for_each(|id| *id = moved(*id));
     }
     computation.root = moved(computation.root);
-    let mask = Instruction::new("mask", Op::Parameter(number), Vec::new(), shape);
-    computation.instructions.insert(select, mask);
-    computation.instructions[select + 1].operands[0] = select;
-    masked
+    let argument = Instruction::new("altered", Op::Parameter(number), Vec::new(), shape);
+    computation.instructions.insert(user, argument);
+    computation.instructions[user + 1].operands[place] = user;
+    changed
 }
 
 /// The program with the first operand of a sum times a further argument of the operand's shape, a mask.

@@ -6,7 +6,7 @@ use crate::tensor::{DType, Data, Tensor};
 
 use super::argument_readings::rows_of;
 use super::evidence::{Evidence, Pattern, Runner, budget};
-use super::marked::with_predicate;
+use super::marked::with_operand;
 
 /// Other masks than `shown` [..., rows, columns]: what they do, and the elements that they show.
 fn variants(shown: &[bool], dims: &[usize]) -> Vec<(&'static str, Vec<bool>)> {
@@ -44,7 +44,7 @@ pub(super) fn masks(evidence: &Evidence) -> Option<Pattern> {
             continue;
         }
         let Some(shown) = value_of(evidence, predicate) else { continue };
-        let masked = with_predicate(program, id);
+        let masked = with_operand(program, id, 0);
         for (does, other) in variants(&shown, &dims) {
             let mut arguments = evidence.ground.arguments.to_vec();
             arguments.push(Tensor::new(&dims, Data::Pred(other)));

@@ -13,6 +13,7 @@
 //! It is a module of this crate and no crate of its own because it stands on both worlds at once: modes come from the machine,
 //! errors and permitted results from the oracle. Neither helps the other here; both are compared with the recording.
 
+mod altered;
 mod answer_text;
 mod argument_readings;
 mod arguments;

@@ -15,9 +15,10 @@
 mod tests;
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
+use foldhash::fast::FixedState;
 
 use crate::ir::Unary;
 
@@ -125,15 +126,16 @@ pub(super) struct Classes {
     blocks: Vec<u64>,
     /// Monotonicity of the classes of each block.
     goings: Vec<Going>,
-    /// The first class of the block that a step leads to from the block of this first class.
-    known: FxHashMap<(Step, u64), u64>,
+    /// The first class of the block that a step leads to from the block of this first class. Elements with identities of their own ask
+    /// for it one by one, in a hash that is quick and the same in each run.
+    known: HashMap<(Step, u64), u64, FixedState>,
     next: u64,
     last: Option<(Step, Range<u64>, u64)>,
 }
 
 impl Default for Classes {
     fn default() -> Classes {
-        Classes { blocks: vec![0], goings: vec![Going::Rising], known: FxHashMap::default(), next: 1, last: None }
+        Classes { blocks: vec![0], goings: vec![Going::Rising], known: HashMap::default(), next: 1, last: None }
     }
 }
 

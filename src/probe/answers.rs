@@ -8,9 +8,10 @@ use crate::file::safetensors::{self, FileError};
 use crate::machine::Mode;
 use crate::name::hint;
 use crate::subject;
-use crate::tensor::{Data, Tensor};
+use crate::tensor::{DType, Data, Tensor};
 
 use super::ProbeError;
+use super::collective_order;
 use super::probe_question::Question;
 
 /// The name under which a file says what answered, as its bytes.
@@ -88,6 +89,18 @@ impl Answers {
         for (name, tensor) in arrays {
             if let (ABOUT, Data::U8(bytes)) = (name.as_str(), tensor.data()) {
                 answers.about = String::from_utf8_lossy(bytes).into_owned();
+                continue;
+            }
+            if let Some(tiles) =
+                collective_order::MESSAGES.into_iter().find(|tiles| collective_order::name(*tiles) == name)
+                && tensor.dtype() == DType::F32
+            {
+                let asked = tensor.dims().first().copied().unwrap_or(0).max(1);
+                if tensor.dims() != [asked, tiles] {
+                    let (found, expected) = (tensor.dims().to_vec(), vec![asked, tiles]);
+                    return Err(AnswersError::Dims { path: path.to_path_buf(), name, found, expected }.into());
+                }
+                answers.tensors.insert(name, tensor);
                 continue;
             }
             let Some(question) = questions.iter().find(|question| question.name == name) else {

@@ -6,6 +6,7 @@
 //! properties off the answers, whatever machine gave them.
 
 mod answers;
+mod collective_order;
 mod designed;
 mod folder;
 mod identify;
@@ -15,6 +16,7 @@ mod mode_pattern;
 mod probe_question;
 
 pub use answers::{Answers, AnswersError, answer_as};
+pub use collective_order::DeviceOrder;
 pub use folder::{FILES, write_folder};
 pub use identify::{Candidate, Emulated, GroupOutcome, Identified, arithmetic, candidates, identify};
 pub use mask_order::{Adder, Inner, Order, find_orders, orders};

@@ -82,6 +82,16 @@ fn faults_are_named() {
         ("attention_f32", "x_blas_vroll", "permuted", "one place earlier in dim 0"),
         ("layer_norm_f32", "x_roll", "permuted", "one place earlier in dim 0"),
         ("softmax_bf16", "x_swap", "other-row", "row 1 has the values of row 2"),
+        ("row_softmax_bf16", "x_accbf16", "narrow-sum", "is summed in bf16, the type of the operands"),
+        ("row_softmax_bf16", "x_one", "element", "one element alone, 500"),
+        ("rms_norm_f32", "x_accbf16", "narrow-sum", "is summed in bf16"),
+        ("rms_norm_f32", "x_eps5", "constant", "the constant 1.00000e-6"),
+        ("rms_norm_f32", "x_f16in", "rounded", "x.1 is rounded to f16"),
+        ("mlp_f32", "x_tanh", "function", "is GELU by tanh in the place of GELU by erf"),
+        ("mlp_f32", "x_quick", "function", "is x times the logistic function of 1.702 x"),
+        ("mlp_f32", "x_nobias2", "left-out", "b2.1 is left out: zeros stand in its place"),
+        ("rope_attention_f32", "x_noscale", "constant", "the constant 1.76777e-1"),
+        ("rope_attention_f32", "x_heads", "permuted", "row 0 has the values of row 16"),
     ] {
         let case = cases().into_iter().find(|case| case.program == program && case.array == array).unwrap();
         let found = judged(&case).results.remove(0);

@@ -1,0 +1,132 @@
+//! Activations in whose place another one stands.
+
+use crate::ir::{Op, ValueId};
+use crate::tensor::{DType, Tensor};
+
+use super::super::evidence::{Pattern, Runner};
+use super::{LARGEST, result_with, value_of};
+
+/// An activation of one number.
+type Activation = (&'static str, fn(f64) -> f64);
+
+/// The activations that are taken for each other.
+const ACTIVATIONS: [Activation; 5] = [
+    ("GELU by erf", |x| x * 0.5 * (1.0 + erf(x * std::f64::consts::FRAC_1_SQRT_2))),
+    ("GELU by tanh", |x| x * 0.5 * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x)).tanh())),
+    ("x times the logistic function of 1.702 x", |x| x / (1.0 + (-1.702 * x).exp())),
+    ("SiLU", |x| x / (1.0 + (-x).exp())),
+    ("ReLU", |x| x.max(0.0)),
+];
+
+/// Root mean square of the error of a value, beside its own, within which it is an activation.
+const IS_ALIKE: f64 = 6e-3;
+
+/// Values of a program among which activations are looked for.
+const MOST_VALUES: usize = 400;
+
+/// Values before an activation among which its operand is looked for: erfc alone is 126 instructions of XLA.
+const FORMULA: usize = 200;
+
+/// The error function, by its series (Abramowitz and Stegun, 7.1.5); the absolute error is below 1e-8.
+fn erf(x: f64) -> f64 {
+    if x.abs() > 4.0 {
+        return x.signum();
+    }
+    let (mut term, mut sum) = (x, x);
+    for n in 1..120 {
+        let n = f64::from(n);
+        term *= -x * x / n;
+        sum += term / (2.0 * n + 1.0);
+    }
+    sum * std::f64::consts::FRAC_2_SQRT_PI
+}
+
+/// An activation of the program, and another one that stands in its place.
+pub(super) fn functions(runner: &mut Runner) -> Option<Pattern> {
+    let evidence = runner.evidence;
+    let mut best: Option<Pattern> = None;
+    for (id, tensor, operand, own) in activations(runner) {
+        for (name, other) in ACTIVATIONS.iter().filter(|(name, _)| *name != own) {
+            let numbers: Vec<f64> = operand.iter().map(|x| other(*x)).collect();
+            let Some(values) = result_with(runner, id, &tensor, &numbers) else { return best };
+            let explained = evidence.least_share(&values);
+            if best.as_ref().is_none_or(|best| explained > best.explained) {
+                let of = &evidence.ground.program.entry().instructions[id].name;
+                let says = format!("{of} is {name} in the place of {own}");
+                best = Some(Pattern { kind: "function", says, explained, places: Vec::new(), factor: None });
+            }
+        }
+    }
+    best
+}
+
+/// Values that are activations of another value, whatever their formula: the value, its operand's numbers, and the activation.
+fn activations(runner: &mut Runner) -> Vec<(ValueId, Tensor, Vec<f64>, &'static str)> {
+    let evidence = runner.evidence;
+    let program = evidence.ground.program;
+    let entry = program.entry();
+    let is_product = |id: usize| matches!(entry.instructions[id].op, Op::Binary(_));
+    let is_float = |id: &usize| entry.instructions[*id].shape.dtype().is_some_and(DType::is_float);
+    let of_formula =
+        |id: usize| matches!(entry.instructions[id].op, Op::Broadcast { .. } | Op::Constant(_) | Op::Convert);
+    if entry.instructions.len() > MOST_VALUES {
+        return Vec::new();
+    }
+    let mut known: Vec<Option<Tensor>> = Vec::new();
+    let ids: Vec<usize> = (0..entry.instructions.len()).filter(is_float).collect();
+    known.resize_with(entry.instructions.len(), || None);
+    for id in ids.iter().copied().filter(|id| !of_formula(*id)) {
+        let count = entry.instructions[id].shape.elements();
+        let Some(left) = runner.left.checked_sub(1).filter(|_| (16..=LARGEST).contains(&count)) else { continue };
+        runner.left = left;
+        known[id] = value_of(evidence, program, evidence.ground.arguments, id);
+    }
+    let mut found = Vec::new();
+    for id in ids.iter().copied().filter(|id| is_product(*id)) {
+        let Some(tensor) = &known[id] else { continue };
+        let numbers = tensor.data().to_f64s();
+        for before in (id.saturating_sub(FORMULA)..id).rev() {
+            let Some(operand) = known[before].as_ref().filter(|operand| operand.dims() == tensor.dims()) else {
+                continue;
+            };
+            let operand = operand.data().to_f64s();
+            if let Some(own) = activation_of(&operand, &numbers) {
+                found.push((id, tensor.clone(), operand, own));
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// The activation that these numbers are of these operands.
+fn activation_of(operand: &[f64], numbers: &[f64]) -> Option<&'static str> {
+    let size: f64 = numbers.iter().map(|x| x * x).sum();
+    // An activation is told by negative operands.
+    let below = operand.iter().filter(|x| **x < -0.1).count();
+    if !size.is_finite() || size == 0.0 || below * 10 < operand.len() {
+        return None;
+    }
+    let error = |activation: &Activation| -> f64 {
+        operand.iter().zip(numbers).map(|(x, y)| (activation.1(*x) - y).powi(2)).sum::<f64>() / size
+    };
+    let each = ACTIVATIONS.iter().map(|activation| (error(activation), activation.0));
+    let (error, name) = each.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    (error.sqrt() < IS_ALIKE).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn activations_are_told_apart_by_their_numbers() {
+        assert!((erf(1.0) - 0.842_700_792_949_714_9).abs() < 1e-12 && (erf(-3.9) + 0.999_999_965_2).abs() < 1e-8);
+        let operand: Vec<f64> = (-40..40).map(|i| f64::from(i) / 10.0).collect();
+        for (name, function) in ACTIVATIONS {
+            let numbers: Vec<f64> = operand.iter().map(|x| f64::from(function(*x) as f32)).collect();
+            assert_eq!(activation_of(&operand, &numbers), Some(name));
+        }
+        assert_eq!(activation_of(&operand, &operand), None);
+    }
+}

@@ -1,0 +1,284 @@
+//! Sums that are kept in a narrow type, or rounded toward zero.
+
+use crate::ir::movement::row_major;
+use crate::ir::{DotDims, Op};
+use crate::num::{BF16, Direction, F16, F32, Format, round_f64};
+use crate::tensor::{Data, Tensor};
+
+use super::super::evidence::{EXPLAINS, Evidence, Pattern, Runner};
+use super::super::marked::{Sum, sums};
+use super::{value_of, with_value};
+
+/// Products or terms of all sums together that are added at most, in each of the ways.
+const MOST_TERMS: usize = 1 << 23;
+
+/// An order of the additions of a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Chain,
+    Backward,
+    /// Neighbours first, then neighbouring pairs.
+    Neighbours,
+    /// The first half onto the second one, again and again.
+    Halves,
+    /// So many chains of every so-manieth term, whose sums are added by halves.
+    Lanes(usize),
+    /// Chains of so many terms, whose sums are a chain.
+    Blocks(usize),
+}
+
+const ORDERS: [Order; 7] = [
+    Order::Chain,
+    Order::Neighbours,
+    Order::Halves,
+    Order::Backward,
+    Order::Lanes(8),
+    Order::Lanes(16),
+    Order::Blocks(32),
+];
+
+/// An accumulator: its type, its rounding, whether each term is rounded before it is added, and the order.
+#[derive(Clone, Copy)]
+struct Accumulator {
+    format: &'static Format,
+    direction: Direction,
+    rounds_terms: bool,
+    order: Order,
+}
+
+impl Accumulator {
+    fn round(self, value: f64) -> f64 {
+        round_f64(self.format, value, self.direction)
+    }
+
+    /// The sum of these terms.
+    fn sum(self, terms: &[f64]) -> f64 {
+        let chain = |terms: &mut dyn Iterator<Item = f64>| -> f64 {
+            let first = self.round(terms.next().unwrap_or(0.0));
+            terms.fold(first, |sum, term| self.round(sum + term))
+        };
+        match self.order {
+            Order::Chain => chain(&mut terms.iter().copied()),
+            Order::Backward => chain(&mut terms.iter().rev().copied()),
+            Order::Neighbours => self.tree(terms.to_vec(), |at, _| (2 * at, 2 * at + 1)),
+            Order::Halves => self.halves(terms.to_vec()),
+            Order::Lanes(lanes) => {
+                let lane = |lane: usize| chain(&mut terms.iter().skip(lane).step_by(lanes).copied());
+                self.halves((0..lanes.min(terms.len())).map(lane).collect())
+            }
+            Order::Blocks(size) => {
+                let blocks: Vec<f64> = terms.chunks(size).map(|block| chain(&mut block.iter().copied())).collect();
+                chain(&mut blocks.into_iter())
+            }
+        }
+    }
+
+    fn halves(self, terms: Vec<f64>) -> f64 {
+        self.tree(terms, |at, half| (at, at + half))
+    }
+
+    /// A tree of additions: each level adds the pairs of places that `pair` gives for its place and half of the level's length.
+    fn tree(self, mut terms: Vec<f64>, pair: fn(usize, usize) -> (usize, usize)) -> f64 {
+        while terms.len() > 1 {
+            let half = terms.len().div_ceil(2);
+            let at = |place: usize| terms.get(place).copied();
+            let add = |(a, b): (usize, usize)| match (at(a), at(b)) {
+                (Some(a), Some(b)) => self.round(a + b),
+                (a, _) => a.unwrap_or(0.0),
+            };
+            terms = (0..half).map(|place| add(pair(place, half))).collect();
+        }
+        self.round(terms.first().copied().unwrap_or(0.0))
+    }
+}
+
+/// Sums that are kept in a narrow type: one of the program, or all of them.
+pub(super) fn narrow_sums(runner: &mut Runner) -> Option<Pattern> {
+    let evidence = runner.evidence;
+    let all = sums(evidence.ground.program);
+    let work: usize = all.iter().map(|sum| terms_of(evidence, sum)).sum();
+    if all.is_empty() || work > MOST_TERMS {
+        return None;
+    }
+    let mut best: Option<Pattern> = None;
+    for accumulator in accumulators(evidence) {
+        let mut subsets: Vec<&[Sum]> = vec![&all];
+        if all.len() > 1 {
+            subsets.extend(all.chunks(1));
+        }
+        for subset in subsets {
+            let Some(values) = with_sums(runner, subset, accumulator) else { continue };
+            let explained = evidence.least_share(&values);
+            if explained > EXPLAINS && best.as_ref().is_none_or(|best| explained > best.explained + 0.01) {
+                best = Some(pattern(evidence, subset, all.len(), accumulator, explained));
+            }
+        }
+    }
+    best
+}
+
+/// The accumulators that are narrower than the program's own: no type of it is wider than its results' sums.
+fn accumulators(evidence: &Evidence) -> Vec<Accumulator> {
+    let mut found = Vec::new();
+    for order in ORDERS {
+        for rounds_terms in [false, true] {
+            for format in [&BF16, &F16] {
+                found.push(Accumulator { format, direction: Direction::NearestEven, rounds_terms, order });
+            }
+        }
+    }
+    // Truncated sums of f32 differ from rounded ones by what only an f32 result shows.
+    if evidence.format.fraction_bits == F32.fraction_bits {
+        let truncated =
+            |order| Accumulator { format: &F32, direction: Direction::TowardZero, rounds_terms: false, order };
+        found.extend(ORDERS.map(truncated));
+    }
+    found
+}
+
+fn pattern(evidence: &Evidence, subset: &[Sum], of: usize, accumulator: Accumulator, explained: f64) -> Pattern {
+    let names: Vec<&str> =
+        subset.iter().map(|sum| evidence.ground.program.entry().instructions[sum.value].name.as_str()).collect();
+    let which = match (names.as_slice(), of) {
+        ([one], _) => (*one).to_string(),
+        (_, of) => format!("all {of} sums"),
+    };
+    let (verb, type_) = (if names.len() == 1 { "is" } else { "are" }, accumulator.format.name);
+    let of_operands = match evidence.format.name == type_ {
+        true => ", the type of the operands",
+        false => "",
+    };
+    let says = match accumulator.direction {
+        Direction::TowardZero => format!("{which} {verb} rounded toward zero at each addition"),
+        Direction::NearestEven => format!("{which} {verb} summed in {type_}{of_operands}"),
+    };
+    let kind = match accumulator.direction {
+        Direction::TowardZero => "toward-zero",
+        Direction::NearestEven => "narrow-sum",
+    };
+    Pattern { kind, says, explained, places: Vec::new(), factor: None }
+}
+
+/// Terms that a sum adds up for all its results.
+fn terms_of(evidence: &Evidence, sum: &Sum) -> usize {
+    let instruction = &evidence.ground.program.entry().instructions[sum.value];
+    instruction.shape.elements().saturating_mul(sum.terms)
+}
+
+/// The result with these sums added up in another accumulator; `None` beyond the budget.
+fn with_sums(runner: &mut Runner, subset: &[Sum], accumulator: Accumulator) -> Option<Vec<f64>> {
+    let evidence = runner.evidence;
+    let mut program = evidence.ground.program.clone();
+    let mut arguments = evidence.ground.arguments.to_vec();
+    for sum in subset {
+        runner.left = runner.left.checked_sub(1)?;
+        let instruction = &program.entry().instructions[sum.value];
+        let operands = instruction.operands.clone();
+        let dtype = instruction.shape.dtype()?;
+        let dims = instruction.shape.dims().to_vec();
+        let first = value_of(evidence, &program, &arguments, operands[0])?;
+        let values = match &instruction.op {
+            Op::Dot { dims, .. } => {
+                let second = value_of(evidence, &program, &arguments, operands[1])?;
+                dot(&first, &second, dims, accumulator)
+            }
+            Op::Reduce { dims, .. } => reduce(&first, dims, accumulator),
+            _ => return None,
+        };
+        arguments.push(Tensor::new(&dims, Data::from_f64s(dtype, &values)?));
+        program = with_value(&program, sum.value);
+    }
+    runner.run(&program, &arguments)
+}
+
+/// Flat positions of all places of these dims of an array.
+fn positions(extents: &[usize], dims: &[usize]) -> Vec<usize> {
+    let strides: Vec<usize> = row_major(extents).into_iter().map(isize::unsigned_abs).collect();
+    let mut found = vec![0];
+    for dim in dims {
+        let places = |start: &usize| (0..extents[*dim]).map(|at| start + at * strides[*dim]).collect::<Vec<_>>();
+        found = found.iter().flat_map(places).collect();
+    }
+    found
+}
+
+/// Dims of an array of this rank that are in neither of two lists.
+fn rest(rank: usize, some: &[usize], others: &[usize]) -> Vec<usize> {
+    (0..rank).filter(|dim| !some.contains(dim) && !others.contains(dim)).collect()
+}
+
+fn reduce(operand: &Tensor, along: &[usize], accumulator: Accumulator) -> Vec<f64> {
+    let values = operand.data().to_f64s();
+    let terms = positions(operand.dims(), along);
+    let outer = positions(operand.dims(), &rest(operand.dims().len(), along, &[]));
+    let term = |at: usize| if accumulator.rounds_terms { accumulator.round(values[at]) } else { values[at] };
+    let sum = |start: &usize| accumulator.sum(&terms.iter().map(|at| term(start + at)).collect::<Vec<_>>());
+    outer.iter().map(sum).collect()
+}
+
+fn dot(lhs: &Tensor, rhs: &Tensor, dims: &DotDims, accumulator: Accumulator) -> Vec<f64> {
+    let (x, y) = (lhs.data().to_f64s(), rhs.data().to_f64s());
+    let of = |tensor: &Tensor, batch: &[usize], contracting: &[usize]| {
+        let free = rest(tensor.dims().len(), batch, contracting);
+        [batch, &free, contracting].map(|dims| positions(tensor.dims(), dims))
+    };
+    let [x_batch, x_free, x_terms] = of(lhs, &dims.lhs_batch, &dims.lhs_contracting);
+    let [y_batch, y_free, y_terms] = of(rhs, &dims.rhs_batch, &dims.rhs_contracting);
+    let mut values = Vec::with_capacity(x_batch.len() * x_free.len() * y_free.len());
+    let mut terms = vec![0.0; x_terms.len()];
+    for (x_start, y_start) in x_batch.iter().zip(&y_batch) {
+        for row in &x_free {
+            for column in &y_free {
+                for ((term, i), j) in terms.iter_mut().zip(&x_terms).zip(&y_terms) {
+                    let product = x[x_start + row + i] * y[y_start + column + j];
+                    *term = if accumulator.rounds_terms { accumulator.round(product) } else { product };
+                }
+                values.push(accumulator.sum(&terms));
+            }
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_order_adds_each_term_once() {
+        let terms: Vec<f64> = (0..77).map(|i| f64::from(1 << (i % 5))).collect();
+        for order in ORDERS {
+            let exact = Accumulator { format: &F32, direction: Direction::NearestEven, rounds_terms: true, order };
+            assert_eq!(exact.sum(&terms), terms.iter().sum::<f64>(), "{order:?}");
+        }
+        let narrow =
+            Accumulator { format: &BF16, direction: Direction::NearestEven, rounds_terms: false, order: Order::Chain };
+        assert_eq!(narrow.sum(&[1.0; 1000]), 256.0, "a sum of ones in bf16 stays at 256");
+    }
+
+    #[test]
+    fn a_batched_dot_has_the_places_of_xla() {
+        let of = |dims: &[usize]| {
+            let count: usize = dims.iter().product();
+            let values: Vec<f64> = (0..count).map(|i| (i % 7) as f64).collect();
+            Tensor::new(dims, Data::from_f64s(crate::tensor::DType::F32, &values).unwrap())
+        };
+        let (x, y) = (of(&[2, 3, 4]), of(&[2, 5, 4]));
+        let dims =
+            DotDims { lhs_contracting: vec![2], rhs_contracting: vec![2], lhs_batch: vec![0], rhs_batch: vec![0] };
+        let exact =
+            Accumulator { format: &F32, direction: Direction::NearestEven, rounds_terms: false, order: Order::Chain };
+        let values = dot(&x, &y, &dims, exact);
+        let one = |b: usize, i: usize, j: usize| -> f64 {
+            (0..4).map(|k| x.data().get_f64(b * 12 + i * 4 + k) * y.data().get_f64(b * 20 + j * 4 + k)).sum()
+        };
+        assert_eq!(values[15 + 2 * 5 + 3], one(1, 2, 3));
+        assert_eq!(
+            reduce(&x, &[0, 2], exact)[1],
+            (0..2)
+                .flat_map(|b| (0..4).map(move |k| (b, k)))
+                .map(|(b, k)| x.data().get_f64(b * 12 + 4 + k))
+                .sum::<f64>()
+        );
+    }
+}
