@@ -211,7 +211,7 @@ fn a_bitcast_to_tiles_of_what_has_none_follows_the_order_of_dims() {
             "HloModule m\n\nf {{\n  p = f32[2,6]{{0,1}} parameter(0)\n  n = f32[2,6]{{0,1}} negate(p)\n  ROOT b = {shape} bitcast(n)\n}}\n\n\
              ENTRY e {{\n  x = f32[2,6]{{0,1}} parameter(0)\n  ROOT r = {shape} fusion(x), kind=kLoop, calls=f\n}}\n"
         );
-        results(&text, &[x.clone()]).remove(0)
+        results(&text, std::slice::from_ref(&x)).remove(0)
     };
     let expected = |order: [usize; 12]| order.map(|at| -f64::from(rows[at])).to_vec();
     assert_eq!(result("f32[2,2,3]{0,2,1:T(8,128)}"), expected([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]));

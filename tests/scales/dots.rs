@@ -143,7 +143,7 @@ fn the_program_is_the_public_order() {
 fn ragged(k: usize) -> (BlockDot, Vec<Tensor>) {
     let blocks = k.div_ceil(32);
     // Codes of both signs from 2^-3 on, and scales over eight octaves.
-    let code = |at: usize| (0x20 + (at * 37 + at / 7 * 11) % 0x40) as u8 | if at % 3 == 0 { 0x80 } else { 0 };
+    let code = |at: usize| (0x20 + (at * 37 + at / 7 * 11) % 0x40) as u8 | if at.is_multiple_of(3) { 0x80 } else { 0 };
     let scale = |at: usize| 120 + (at * 5 % 9) as u8;
     let tensor = |dims: [usize; 2], dtype, of: &dyn Fn(usize) -> u8| {
         Tensor::new(&dims, ulpgate::tensor::Data::Coded(dtype, (0..dims[0] * dims[1]).map(of).collect()))

@@ -91,7 +91,7 @@ fn constant_of(evidence: &Evidence, operand: ValueId) -> Option<(f64, DType)> {
     }
     let dtype = entry.instructions[operand].shape.dtype().filter(|dtype| dtype.is_float())?;
     let Op::Constant(tensor) = &entry.instructions[at].op else { return None };
-    let first = (tensor.len() > 0).then(|| tensor.data().get_f64(0))?;
+    let first = (!tensor.is_empty()).then(|| tensor.data().get_f64(0))?;
     let is_alike = (0..tensor.len()).all(|at| tensor.data().get_f64(at) == first);
     (is_alike && first.is_finite() && first != 0.0).then_some((first, dtype))
 }
