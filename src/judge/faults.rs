@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::num::{BF16, Direction, F16, round_f64};
 
-use super::altered::altered;
+use super::altered::alteration;
 use super::argument_readings::arguments;
 use super::evidence::{Compared, EXPLAINS, Evidence, LEAST_FACTOR, Pattern, dot};
 use super::masks::masks;
@@ -126,7 +126,7 @@ fn hidden_faults(evidence: &Evidence) -> Vec<Pattern> {
     if evidence.values.len() <= FEW {
         return Vec::new();
     }
-    altered(evidence, true).or_else(|| stretch(evidence)).into_iter().collect()
+    alteration(evidence, true).or_else(|| stretch(evidence)).into_iter().collect()
 }
 
 /// Faults of a result that is outside.
@@ -143,7 +143,7 @@ fn shown_faults(evidence: &Evidence) -> Vec<Pattern> {
     if !is_done(&found) || of_lines.is_some() {
         let mut simpler: Vec<Pattern> = stretch(evidence).into_iter().collect();
         if !is_done(&simpler) {
-            simpler.extend(altered(evidence, false));
+            simpler.extend(alteration(evidence, false));
         }
         if of_lines.is_some() && !is_done(&simpler) {
             simpler.extend(arguments(evidence));

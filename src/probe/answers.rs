@@ -11,7 +11,7 @@ use crate::subject;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::ProbeError;
-use super::collective_order;
+use super::device_order;
 use super::probe_question::Question;
 
 /// The name under which a file says what answered, as its bytes.
@@ -91,8 +91,7 @@ impl Answers {
                 answers.about = String::from_utf8_lossy(bytes).into_owned();
                 continue;
             }
-            if let Some(tiles) =
-                collective_order::MESSAGES.into_iter().find(|tiles| collective_order::name(*tiles) == name)
+            if let Some(tiles) = device_order::MESSAGES.into_iter().find(|tiles| device_order::name(*tiles) == name)
                 && tensor.dtype() == DType::F32
             {
                 let asked = tensor.dims().first().copied().unwrap_or(0).max(1);

@@ -1,10 +1,10 @@
 //! Single properties of an arithmetic, read off answers whatever machine gave them.
 
 use super::answers::Answers;
-use super::collective_order;
 use super::designed::{
     DISTANCES, EXTENTS, MASK, PLACES, SMALL, WIDTHS, mask_columns, mask_rows, operand_factors, operand_values, power,
 };
+use super::device_order;
 use super::mask_order::{Adder, find_orders};
 
 /// A property that was measured.
@@ -59,10 +59,10 @@ pub fn measure(answers: &Answers) -> Vec<Property> {
         let pairs = || mask_rows(k).into_iter().take(2).flat_map(|i| mask_columns(k).into_iter().map(move |j| [i, j]));
         say("sum f32", format!("order of {k}"), sums.map(|sums| of_pairs(k, pairs().zip(sums).collect(), &[F32])));
     }
-    for tiles in collective_order::MESSAGES {
-        let sums = answers.floats(&collective_order::name(tiles));
+    for tiles in device_order::MESSAGES {
+        let sums = answers.floats(&device_order::name(tiles));
         let size = if tiles == 1 { "1 tile".to_string() } else { format!("{tiles} tiles") };
-        let order = sums.map(|sums| collective_order::describe(tiles, &sums));
+        let order = sums.map(|sums| device_order::describe(tiles, &sums));
         say("all-reduce f32", format!("order of a message of {size}"), order);
     }
     let small = answers.floats("add_subnormal").map(|sums| match sums.iter().any(|sum| sum.is_subnormal()) {

@@ -6,8 +6,8 @@
 //! properties off the answers, whatever machine gave them.
 
 mod answers;
-mod collective_order;
 mod designed;
+mod device_order;
 mod folder;
 mod identify;
 mod mask_order;
@@ -16,7 +16,7 @@ mod mode_pattern;
 mod probe_question;
 
 pub use answers::{Answers, AnswersError, answer_as};
-pub use collective_order::DeviceOrder;
+pub use device_order::DeviceOrder;
 pub use folder::{FILES, write_folder};
 pub use identify::{Candidate, Emulated, GroupOutcome, Identified, arithmetic, candidates, identify};
 pub use mask_order::{Adder, Inner, Order, find_orders, orders};

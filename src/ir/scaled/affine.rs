@@ -89,3 +89,20 @@ impl Affine {
 pub(super) fn smallest_normal(extreme: &Extreme) -> f32 {
     if extreme.dtype == crate::tensor::DType::F16 { 2f32.powi(-14) } else { f32::MIN_POSITIVE }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::element_type::INT8;
+    use super::{Affine, Extreme};
+    use crate::tensor::DType;
+
+    /// A scale of 1 and a least number of -6.59375 in bf16: torchao takes -7 from -128, qwix rounds -121.40625 to bf16, which has
+    /// -121.5 there, and then to an even integer.
+    #[test]
+    fn zero_points_of_both_libraries_part_on_bf16() {
+        let block = Extreme::of([-6.59375, 248.0], DType::BF16);
+        assert_eq!(Affine::RoundedQuotient.scale(&block, &INT8), 1.0);
+        assert_eq!(Affine::RoundedQuotient.zero_point(&block, &INT8), -121.0);
+        assert_eq!(Affine::RoundedSum.zero_point(&block, &INT8), -122.0);
+    }
+}

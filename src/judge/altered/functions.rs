@@ -12,9 +12,11 @@ type Activation = (&'static str, fn(f64) -> f64);
 /// The activations that are taken for each other.
 const ACTIVATIONS: [Activation; 5] = [
     ("GELU by erf", |x| x * 0.5 * (1.0 + erf(x * std::f64::consts::FRAC_1_SQRT_2))),
-    ("GELU by tanh", |x| x * 0.5 * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x)).tanh())),
-    ("x times the logistic function of 1.702 x", |x| x / (1.0 + (-1.702 * x).exp())),
-    ("SiLU", |x| x / (1.0 + (-x).exp())),
+    ("GELU by tanh", |x| {
+        x * 0.5 * (1.0 + core_math::tanh((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x)))
+    }),
+    ("x times the logistic function of 1.702 x", |x| x / (1.0 + core_math::exp(-1.702 * x))),
+    ("SiLU", |x| x / (1.0 + core_math::exp(-x))),
     ("ReLU", |x| x.max(0.0)),
 ];
 

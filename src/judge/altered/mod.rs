@@ -13,7 +13,7 @@ use crate::tensor::{Data, Tensor};
 use super::evidence::{Evidence, Pattern, Runner, budget};
 
 /// The best of the faults of one value. Of `hidden` ones only those that no honest arithmetic has: other functions and narrow sums.
-pub(super) fn altered(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
+pub(super) fn alteration(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
     let mut best: Option<Pattern> = None;
     let mut searches: Vec<fn(&mut Runner) -> Option<Pattern>> = vec![narrow_sums::narrow_sums, functions::functions];
     if !hidden {
