@@ -278,15 +278,12 @@ fn scales(
 /// An array with its bytes as Python takes them.
 type Stored = (String, Vec<usize>, Py<PyBytes>);
 
-/// A tensor quantised by a rule: the name of its element type, elements, scales, the per-tensor scale and the zero points.
+/// The name of an element type, elements, scales, the per-tensor scale and the zero points.
+type Quantized = (String, Stored, Stored, Option<f32>, Option<Stored>);
+
+/// A tensor quantised by a rule.
 #[pyfunction]
-fn quantize(
-    py: Python<'_>,
-    input: Array,
-    rule: String,
-    axis: usize,
-    block: Option<usize>,
-) -> PyResult<(String, Stored, Stored, Option<f32>, Option<Stored>)> {
+fn quantize(py: Python<'_>, input: Array, rule: String, axis: usize, block: Option<usize>) -> PyResult<Quantized> {
     let (element, made) = judge(py, move || {
         let (_, x) = tensor(&input)?;
         let (format, rule) = ulpgate::scaled::find_rule(&rule).map_err(|e| e.to_string())?;
