@@ -91,7 +91,7 @@ impl DeviceOrder {
         }
     }
 
-    /// The answers that the order gives: one row a pair of [`pairs`], one column a tile.
+    /// The answers that the order gives: one row a pair of devices, one column a tile.
     pub fn answers(&self, tiles: usize, devices: usize) -> Option<Vec<f32>> {
         let mut all = Vec::new();
         for [i, j] in pairs(devices) {
