@@ -2,7 +2,7 @@
 //!
 //! Each fault is computed as the nearest mode computes the program, with the altered value as a further argument.
 
-mod functions;
+mod activations;
 mod narrow_sums;
 mod numbers;
 
@@ -15,7 +15,7 @@ use super::evidence::{Evidence, Pattern, Runner, budget};
 /// The best of the faults of one value. Of `hidden` ones only those that no honest arithmetic has: other functions and narrow sums.
 pub(super) fn alteration(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
     let mut best: Option<Pattern> = None;
-    let mut searches: Vec<fn(&mut Runner) -> Option<Pattern>> = vec![narrow_sums::narrow_sums, functions::functions];
+    let mut searches: Vec<fn(&mut Runner) -> Option<Pattern>> = vec![narrow_sums::narrow_sums, activations::functions];
     if !hidden {
         searches.extend([numbers::constants, numbers::arguments, numbers::roundings] as [fn(&mut Runner) -> _; 3]);
     }
