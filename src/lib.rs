@@ -142,6 +142,7 @@ pub mod report;
 pub mod run;
 pub mod scales;
 pub mod suite;
+mod sum_tree;
 pub mod vectors;
 pub mod why;
 

@@ -7,6 +7,7 @@ use std::convert::Infallible;
 use std::ops::Range;
 
 use crate::ir::{CollectivePlan, Ring, Steps};
+use crate::sum_tree;
 
 /// Tiles (8 rows of 128 columns of f32) of the messages that the script sends: each has an answer of its own.
 pub const MESSAGES: [usize; 2] = [1, 64];
@@ -81,8 +82,8 @@ impl DeviceOrder {
         match self {
             DeviceOrder::Chain => whole(devices.iter().copied().reduce(add)),
             DeviceOrder::Backwards => whole(devices.iter().rev().copied().reduce(add)),
-            DeviceOrder::Pairwise => whole(tree(devices, |at, _| [2 * at, 2 * at + 1])),
-            DeviceOrder::Halving => whole(tree(devices, |at, half| [at, at + half])),
+            DeviceOrder::Pairwise => whole(sum_tree::pairwise(devices, add)),
+            DeviceOrder::Halving => whole(sum_tree::by_halves(devices, add)),
             DeviceOrder::Plan(plan, _) => {
                 let members: Vec<Vec<f32>> = devices.iter().map(|value| vec![*value; tiles]).collect();
                 let Ok(pieces) = plan.sums(tiles, &members, &mut Additions);
@@ -101,20 +102,6 @@ impl DeviceOrder {
         }
         Some(all)
     }
-}
-
-/// The sum of a tree, each level of which adds the pairs of places that `pair` gives for its place and half of the level's length.
-fn tree(values: &[f32], pair: fn(usize, usize) -> [usize; 2]) -> Option<f32> {
-    let mut level = values.to_vec();
-    while level.len() > 1 {
-        let half = level.len().div_ceil(2);
-        let sum = |at: usize| {
-            let [a, b] = pair(at, half);
-            level[a] + level.get(b).copied().unwrap_or(0.0)
-        };
-        level = (0..half).map(sum).collect();
-    }
-    level.first().copied()
 }
 
 /// The additions of a plan in f32, tile by tile.

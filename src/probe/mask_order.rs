@@ -3,6 +3,8 @@
 //! A mask is a sum of whole numbers, so that every order's result is computed here in whole numbers, rounded as the adder
 //! rounds. An order is found where it gives all answers.
 
+use crate::sum_tree;
+
 /// The adder of a sum: a float of so many bits of significand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adder {
@@ -33,22 +35,11 @@ impl Adder {
     }
 
     fn pairwise(self, values: &[i128]) -> i128 {
-        let mut level = values.to_vec();
-        while level.len() > 1 {
-            level =
-                level.chunks(2).map(|pair| pair.iter().copied().reduce(|a, b| self.add(a, b)).unwrap_or(0)).collect();
-        }
-        level.first().copied().unwrap_or(0)
+        sum_tree::pairwise(values, |a, b| self.add(a, b)).unwrap_or(0)
     }
 
     fn halving(self, values: &[i128]) -> i128 {
-        let mut level = values.to_vec();
-        while level.len() > 1 {
-            let half = level.len().div_ceil(2);
-            let join = |at: usize| level.get(at + half).map_or(level[at], |other| self.add(level[at], *other));
-            level = (0..half).map(join).collect();
-        }
-        level.first().copied().unwrap_or(0)
+        sum_tree::by_halves(values, |a, b| self.add(a, b)).unwrap_or(0)
     }
 
     /// Terms aligned to the largest one and cut at the adder's last bit, then summed at once.
