@@ -1,4 +1,4 @@
-//! Programs with additions: further results, or an operand times a mask.
+//! Programs with additions: further results, further arguments in the place of values, or an operand times a mask.
 
 use crate::analysis::{Reducer, Regions};
 use crate::ir::{Binary, DotDims, Instruction, Op, Program, Shape, ValueId};
@@ -108,6 +108,18 @@ pub(super) fn sums(program: &Program) -> Vec<Sum> {
         }
     }
     sums
+}
+
+/// The program with a further argument in the place of a value of its entry, whoever uses it.
+pub(super) fn with_value(program: &Program, id: ValueId) -> Program {
+    let mut changed = program.clone();
+    let entry = changed.entry;
+    let computation = &mut changed.computations[entry];
+    let number = computation.parameter_shapes().len();
+    let old = &computation.instructions[id];
+    let argument = Instruction::new(&old.name, Op::Parameter(number), Vec::new(), old.shape.clone());
+    computation.instructions[id] = argument;
+    changed
 }
 
 /// The program with a further argument in the place of one operand of an instruction of its entry, and of that use alone.

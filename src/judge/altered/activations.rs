@@ -1,5 +1,7 @@
 //! Activations in whose place another one stands.
 
+use core_math::erf;
+
 use crate::ir::{Op, ValueId};
 use crate::tensor::{DType, Tensor};
 
@@ -28,20 +30,6 @@ const MOST_VALUES: usize = 400;
 
 /// Values before an activation among which its operand is looked for: erfc alone is 126 instructions of XLA.
 const FORMULA: usize = 200;
-
-/// The error function, by its series (Abramowitz and Stegun, 7.1.5); the absolute error is below 1e-8.
-fn erf(x: f64) -> f64 {
-    if x.abs() > 4.0 {
-        return x.signum();
-    }
-    let (mut term, mut sum) = (x, x);
-    for n in 1..120 {
-        let n = f64::from(n);
-        term *= -x * x / n;
-        sum += term / (2.0 * n + 1.0);
-    }
-    sum * std::f64::consts::FRAC_2_SQRT_PI
-}
 
 /// An activation of the program, and another one that stands in its place.
 pub(super) fn functions(runner: &mut Runner) -> Option<Pattern> {

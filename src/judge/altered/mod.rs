@@ -6,11 +6,12 @@ mod activations;
 mod narrow_sums;
 mod numbers;
 
-use crate::ir::{Instruction, Op, Program, ValueId};
+use crate::ir::{Op, Program, ValueId};
 use crate::subject::evaluate;
 use crate::tensor::{Data, Tensor};
 
 use super::evidence::{Evidence, Pattern, Runner, budget};
+use super::marked::with_value;
 
 /// The best of the faults of one value. Of `hidden` ones only those that no honest arithmetic has: other functions and narrow sums.
 pub(super) fn alteration(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
@@ -43,18 +44,6 @@ const SETTLED: f64 = 0.99;
 /// Numbers of one value that are altered at most.
 const LARGEST: usize = 1 << 22;
 
-/// The program with a further argument in the place of a value of its entry, whoever uses it.
-fn with_value(program: &Program, id: ValueId) -> Program {
-    let mut changed = program.clone();
-    let entry = changed.entry;
-    let computation = &mut changed.computations[entry];
-    let number = computation.parameter_shapes().len();
-    let old = &computation.instructions[id];
-    let argument = Instruction::new(&old.name, Op::Parameter(number), Vec::new(), old.shape.clone());
-    computation.instructions[id] = argument;
-    changed
-}
-
 /// A value of the entry, as the nearest mode computes it.
 fn value_of(evidence: &Evidence, program: &Program, arguments: &[Tensor], id: ValueId) -> Option<Tensor> {
     let mut asked = program.clone();
@@ -66,13 +55,19 @@ fn value_of(evidence: &Evidence, program: &Program, arguments: &[Tensor], id: Va
 
 /// The result with other numbers in the place of a value.
 fn result_with(runner: &mut Runner, id: ValueId, tensor: &Tensor, numbers: &[f64]) -> Option<Vec<f64>> {
-    let other = Tensor::new(tensor.dims(), Data::from_f64s(tensor.dtype(), numbers)?);
     let program = runner.evidence.ground.program;
-    let mut arguments = runner.evidence.ground.arguments.to_vec();
     if let Op::Parameter(number) = program.entry().instructions[id].op {
-        arguments[number] = other;
-        return runner.run(program, &arguments);
+        return result_of(runner, number, numbers);
     }
-    arguments.push(other);
+    let other = Tensor::new(tensor.dims(), Data::from_f64s(tensor.dtype(), numbers)?);
+    let arguments = [runner.evidence.ground.arguments, &[other]].concat();
     runner.run(&with_value(program, id), &arguments)
+}
+
+/// The result with other numbers in the place of an argument.
+fn result_of(runner: &mut Runner, number: usize, numbers: &[f64]) -> Option<Vec<f64>> {
+    let mut arguments = runner.evidence.ground.arguments.to_vec();
+    let own = arguments.get_mut(number)?;
+    *own = Tensor::new(own.dims(), Data::from_f64s(own.dtype(), numbers)?);
+    runner.run(runner.evidence.ground.program, &arguments)
 }

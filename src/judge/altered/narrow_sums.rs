@@ -1,13 +1,16 @@
 //! Sums that are kept in a narrow type, or rounded toward zero.
 
+use std::collections::HashMap;
+
 use crate::ir::movement::row_major;
-use crate::ir::{DotDims, Op};
+use crate::ir::{DotDims, Op, ValueId};
 use crate::num::{BF16, Direction, F16, F32, Format, round_f64};
+use crate::sum_tree;
 use crate::tensor::{Data, Tensor};
 
 use super::super::evidence::{EXPLAINS, Evidence, Pattern, Runner};
-use super::super::marked::{Sum, sums};
-use super::{value_of, with_value};
+use super::super::marked::{Sum, sums, with_value};
+use super::value_of;
 
 /// Products or terms of all sums together that are added at most, in each of the ways.
 const MOST_TERMS: usize = 1 << 23;
@@ -57,38 +60,22 @@ impl Accumulator {
             let first = self.round(terms.next().unwrap_or(0.0));
             terms.fold(first, |sum, term| self.round(sum + term))
         };
+        let add = |a: f64, b: f64| self.round(a + b);
+        let halves = |terms: &[f64]| self.round(sum_tree::by_halves(terms, add).unwrap_or(0.0));
         match self.order {
             Order::Chain => chain(&mut terms.iter().copied()),
             Order::Backward => chain(&mut terms.iter().rev().copied()),
-            Order::Neighbours => self.tree(terms.to_vec(), |at, _| (2 * at, 2 * at + 1)),
-            Order::Halves => self.halves(terms.to_vec()),
+            Order::Neighbours => self.round(sum_tree::pairwise(terms, add).unwrap_or(0.0)),
+            Order::Halves => halves(terms),
             Order::Lanes(lanes) => {
                 let lane = |lane: usize| chain(&mut terms.iter().skip(lane).step_by(lanes).copied());
-                self.halves((0..lanes.min(terms.len())).map(lane).collect())
+                halves(&(0..lanes.min(terms.len())).map(lane).collect::<Vec<f64>>())
             }
             Order::Blocks(size) => {
                 let blocks: Vec<f64> = terms.chunks(size).map(|block| chain(&mut block.iter().copied())).collect();
                 chain(&mut blocks.into_iter())
             }
         }
-    }
-
-    fn halves(self, terms: Vec<f64>) -> f64 {
-        self.tree(terms, |at, half| (at, at + half))
-    }
-
-    /// A tree of additions: each level adds the pairs of places that `pair` gives for its place and half of the level's length.
-    fn tree(self, mut terms: Vec<f64>, pair: fn(usize, usize) -> (usize, usize)) -> f64 {
-        while terms.len() > 1 {
-            let half = terms.len().div_ceil(2);
-            let at = |place: usize| terms.get(place).copied();
-            let add = |(a, b): (usize, usize)| match (at(a), at(b)) {
-                (Some(a), Some(b)) => self.round(a + b),
-                (a, _) => a.unwrap_or(0.0),
-            };
-            terms = (0..half).map(|place| add(pair(place, half))).collect();
-        }
-        self.round(terms.first().copied().unwrap_or(0.0))
     }
 }
 
@@ -101,13 +88,14 @@ pub(super) fn narrow_sums(runner: &mut Runner) -> Option<Pattern> {
         return None;
     }
     let mut best: Option<Pattern> = None;
+    let mut plain = HashMap::new();
     for accumulator in accumulators(evidence) {
         let mut subsets: Vec<&[Sum]> = vec![&all];
         if all.len() > 1 {
             subsets.extend(all.chunks(1));
         }
         for subset in subsets {
-            let Some(values) = with_sums(runner, subset, accumulator) else { continue };
+            let Some(values) = with_sums(runner, &mut plain, subset, accumulator) else { continue };
             let explained = evidence.least_share(&values);
             if explained > EXPLAINS && best.as_ref().is_none_or(|best| explained > best.explained + 0.01) {
                 best = Some(pattern(evidence, subset, all.len(), accumulator, explained));
@@ -165,21 +153,31 @@ fn terms_of(evidence: &Evidence, sum: &Sum) -> usize {
     instruction.shape.elements().saturating_mul(sum.terms)
 }
 
-/// The result with these sums added up in another accumulator; `None` beyond the budget.
-fn with_sums(runner: &mut Runner, subset: &[Sum], accumulator: Accumulator) -> Option<Vec<f64>> {
+/// The result with these sums added up in another accumulator; `None` beyond the budget. `plain` keeps the values of the program as it
+/// is, which the operands of the first sum are in every accumulator.
+fn with_sums(
+    runner: &mut Runner,
+    plain: &mut HashMap<ValueId, Option<Tensor>>,
+    subset: &[Sum],
+    accumulator: Accumulator,
+) -> Option<Vec<f64>> {
     let evidence = runner.evidence;
     let mut program = evidence.ground.program.clone();
     let mut arguments = evidence.ground.arguments.to_vec();
-    for sum in subset {
+    for (at, sum) in subset.iter().enumerate() {
         runner.left = runner.left.checked_sub(1)?;
         let instruction = &program.entry().instructions[sum.value];
         let operands = instruction.operands.clone();
         let dtype = instruction.shape.dtype()?;
         let dims = instruction.shape.dims().to_vec();
-        let first = value_of(evidence, &program, &arguments, operands[0])?;
+        let mut value = |id: ValueId| match at {
+            0 => plain.entry(id).or_insert_with(|| value_of(evidence, &program, &arguments, id)).clone(),
+            _ => value_of(evidence, &program, &arguments, id),
+        };
+        let first = value(operands[0])?;
         let values = match &instruction.op {
             Op::Dot { dims, .. } => {
-                let second = value_of(evidence, &program, &arguments, operands[1])?;
+                let second = value(operands[1])?;
                 dot(&first, &second, dims, accumulator)
             }
             Op::Reduce { dims, .. } => reduce(&first, dims, accumulator),

@@ -7,7 +7,7 @@ use crate::tensor::{DType, Data, Tensor};
 use super::super::arguments::parameter_names;
 use super::super::evidence::{Evidence, Pattern, Runner, dot};
 use super::super::marked::with_operand;
-use super::{LARGEST, result_with, value_of};
+use super::{LARGEST, result_of, result_with, value_of};
 
 /// Steps of the search for a constant.
 const STEPS: usize = 8;
@@ -41,9 +41,7 @@ pub(super) fn arguments(runner: &mut Runner) -> Option<Pattern> {
         let numbers = argument.data().to_f64s();
         let mut with = |factor: f64, term: f64| -> Option<Vec<f64>> {
             let changed: Vec<f64> = numbers.iter().map(|x| x * factor + term).collect();
-            let mut arguments = evidence.ground.arguments.to_vec();
-            arguments[number] = Tensor::new(argument.dims(), Data::from_f64s(argument.dtype(), &changed)?);
-            runner.run(evidence.ground.program, &arguments)
+            result_of(runner, number, &changed)
         };
         for (factor, term, says) in [
             (0.0, 0.0, "is left out: zeros stand in its place"),
