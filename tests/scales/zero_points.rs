@@ -224,3 +224,14 @@ fn zero_points_that_belong_to_nothing_are_refused() {
     ];
     assert!(matches!(find_tensors(&named, &[]), Err(ScalesError::ZeroPoints(_))));
 }
+
+/// A float zero point is kept in the type of the scales: 257 is 256 in bf16, and the elements lie over 256.
+#[test]
+fn elements_lie_over_the_zero_point_that_is_stored() {
+    let (format, rule) = find_rule("uint4_bf16/MIN-FLOAT").unwrap();
+    let x = Tensor::new(&[1, 4], Data::F32(vec![257.0, 258.0, 260.0, 272.0]));
+    let made = quantize(&x, format, rule, 1, Some(4)).unwrap();
+    assert_eq!(made.scales.data().to_f64s(), [1.0]);
+    assert_eq!(made.zero_points.unwrap().data().to_f64s(), [256.0]);
+    assert_eq!([0, 1, 2, 3].map(|at| made.elements.data().get_i64(at)), [1, 2, 4, 15]);
+}

@@ -1,6 +1,7 @@
 //! Quantisation of a tensor by a rule, and the numbers that elements and scales stand for.
 
 use crate::name::hint;
+use crate::num::{Direction, F32, round_f64};
 use crate::tensor::{DType, Data, Tensor};
 
 use super::element_quotient::Quotient;
@@ -175,7 +176,7 @@ pub fn quantize(
         scales.push(scale);
         let zero = if has_zero { rule.zero_point(&extreme, format.element).unwrap_or(0.0) } else { 0.0 };
         // A float zero point is stored in the type of the scales.
-        let zero = if zero.fract() == 0.0 { zero } else { rounded_as(format.scales, zero) };
+        let zero = if rule.has_integer_zero_points() { zero } else { rounded_as(format.scales, zero) };
         zeros.push(zero);
         for at in positions {
             let x = Maximum { value: values[at], dtype };
@@ -223,10 +224,11 @@ fn zero_data(format: &Format, rule: &Rule, zeros: Vec<f64>) -> Data {
 
 /// A number rounded to the type of float scales.
 fn rounded_as(scales: ScaleType, value: f64) -> f64 {
-    match scales {
-        ScaleType::Float(DType::BF16) => half::bf16::from_f64(value).to_f64(),
-        _ => f64::from(value as f32),
-    }
+    let format = match scales {
+        ScaleType::Float(dtype) | ScaleType::Inverse(dtype) => dtype.format(),
+        ScaleType::E8M0 | ScaleType::E4M3 => None,
+    };
+    round_f64(format.unwrap_or(&F32), value, Direction::NearestEven)
 }
 
 impl Rule {
