@@ -165,7 +165,7 @@ pub fn run(arguments: &PortArguments, out: &mut dyn Write) -> Result<Exit, Failu
         None => None,
     };
     let Some(pair) = pair else {
-        let files = [Some(&arguments.before), arguments.after.as_ref()].map(|path| path.map(PathBuf::as_path));
+        let files = (arguments.before.as_path(), arguments.after.as_deref());
         let report = run_pair(arguments, files, arguments.inputs.as_deref(), out)?;
         if !arguments.json {
             tell_next(&report, out)?;
@@ -179,7 +179,7 @@ pub fn run(arguments: &PortArguments, out: &mut dyn Write) -> Result<Exit, Failu
     pair.judge(["kept", "changed"], out, |one, other, out| {
         let name = other.strip_prefix(arguments.after.as_deref().unwrap_or(other)).unwrap_or(other);
         let inputs = arguments.inputs.as_deref().map(|given| inputs_of(given, name)).transpose()?;
-        let report = run_pair(arguments, [Some(one), Some(other)], inputs.as_deref(), out)?;
+        let report = run_pair(arguments, (one, Some(other)), inputs.as_deref(), out)?;
         Ok(if report.is_kept() { Outcome::Same } else { Outcome::Differs })
     })
 }
@@ -187,11 +187,11 @@ pub fn run(arguments: &PortArguments, out: &mut dyn Write) -> Result<Exit, Failu
 /// Prints the report on one move: of two files, or of the one source that the first is.
 fn run_pair(
     arguments: &PortArguments,
-    [before, after]: [Option<&Path>; 2],
+    (before, after): (&Path, Option<&Path>),
     inputs: Option<&Path>,
     out: &mut dyn Write,
 ) -> Result<PortReport, Failure> {
-    let before = File::read(before.unwrap_or(&arguments.before))?;
+    let before = File::read(before)?;
     let after = after.map(File::read).transpose()?;
     let is_one_source = after.is_none();
     if is_one_source && before.import.is_compiled {

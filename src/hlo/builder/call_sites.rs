@@ -165,13 +165,16 @@ impl Emitter<'_, '_> {
     ) -> Result<Value> {
         let callee = self.lowering.computation(self.instruction, name)?;
         let mark = exchange.or_else(|| self.scope.mark.clone());
-        let begun = |e: &mut Self| if mark.is_none() { e.begun_fusion() } else { None };
+        let fusion = match mark {
+            Some(_) => self.scope.fusion,
+            None => self.scope.fusion.or_else(|| self.begun_fusion()),
+        };
         let scope = Scope {
             within: self.scope.within.clone().or_else(|| Some(self.instruction.name.clone())),
             op_name: self.attributes().op_name().or_else(|| self.scope.op_name.clone()),
             over,
-            fusion: self.scope.fusion.or_else(|| begun(self)),
-            mark: mark.clone(),
+            fusion,
+            mark,
             tiling: window_config::tiling(&self.attributes())?.map(Arc::new).or_else(|| self.scope.tiling.clone()),
             small_call: self.scope.small_call || is_small_call(&self.attributes()),
             settings: self.settings.as_deref().map(<[Setting]>::to_vec).unwrap_or_default(),
