@@ -53,8 +53,8 @@ pub fn number_in_choice(
 /// side of a select, too.
 pub fn is_sum_with_number(computation: &Computation, [operand, sum]: [ValueId; 2]) -> bool {
     let Instruction { op, operands, .. } = &computation.instructions[sum];
-    let fusion = &computation.instructions[sum].fusion();
+    let fusion = computation.instructions[sum].fusion();
     let mut others = operands.iter().filter(|other| **other != operand);
     matches!(op, Op::Binary(Binary::Add | Binary::Subtract))
-        && others.any(|other| known_number(computation, *other, *fusion).is_some())
+        && others.any(|other| known_number(computation, *other, fusion).is_some())
 }

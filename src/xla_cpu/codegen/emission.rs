@@ -310,8 +310,8 @@ impl<'c> Emission<'c> {
         let mut waiting = vec![id];
         while let Some(id) = waiting.pop() {
             let Instruction { op, operands, .. } = &self.computation.instructions[id];
-            let fusion = &self.computation.instructions[id].fusion();
-            let is_known = self.blocks.contains_key(&id) && *fusion == self.fusion;
+            let fusion = self.computation.instructions[id].fusion();
+            let is_known = self.blocks.contains_key(&id) && fusion == self.fusion;
             if self.inside.insert(id) && is_known && matches!(op.class(), Class::Elementwise | Class::Converts) {
                 waiting.extend(operands);
             }
@@ -368,9 +368,9 @@ impl<'c> Emission<'c> {
     /// Whether a value of the fusion is computed, or moved from one that is.
     fn computes(&self, id: ValueId) -> bool {
         let Instruction { op, operands, .. } = &self.computation.instructions[id];
-        let fusion = &self.computation.instructions[id].fusion();
+        let fusion = self.computation.instructions[id].fusion();
         let moves = matches!(op.class(), Class::Moves | Class::Source);
-        *fusion == self.fusion && (!moves || operands.iter().any(|operand| self.computes(*operand)))
+        fusion == self.fusion && (!moves || operands.iter().any(|operand| self.computes(*operand)))
     }
 }
 

@@ -32,15 +32,15 @@ pub fn find_folded_functions(computation: &Computation) -> Vec<Option<FoldedFunc
     let mut known = Known::new();
     let mut inside: Option<Vec<bool>> = None;
     for (id, instruction) in computation.instructions.iter().enumerate() {
-        let (Some(fusion), Op::Unary(unary)) = (&instruction.fusion(), &instruction.op) else { continue };
+        let (Some(fusion), Op::Unary(unary)) = (instruction.fusion(), &instruction.op) else { continue };
         let shape = &instruction.shape;
         let is_one = is_folded(*unary) && shape.dtype() == Some(DType::F32);
         let innermost = shape.dims().iter().rposition(|extent| *extent > 1);
         let Some(innermost) = innermost.filter(|_| is_one && fusion.is_compiled()) else { continue };
-        if !depends_on(computation, *fusion, (id, innermost), &mut known) {
+        if !depends_on(computation, fusion, (id, innermost), &mut known) {
             continue;
         }
-        let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, &mut known));
+        let code = codes.entry(fusion).or_insert_with(|| Code::new(computation, fusion, &mut known));
         let Some(code) = code.as_ref().filter(|code| !code.transposes) else { continue };
         if code.reads > 0 && !inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id] {
             continue;
@@ -100,36 +100,36 @@ impl<'c> Folding<'c> {
     fn of(&mut self, id: ValueId) -> Option<FoldedColumns> {
         let Folding { computation, codes, known, inside, loops, invariants } = self;
         let Instruction { shape, .. } = &computation.instructions[id];
-        let Some(fusion) = &computation.instructions[id].fusion() else { return None };
+        let fusion = computation.instructions[id].fusion()?;
         let dims = shape.dims();
         let innermost = dims.iter().rposition(|extent| *extent > 1)?;
-        let is_known = depends_on(computation, *fusion, (id, innermost), known);
+        let is_known = depends_on(computation, fusion, (id, innermost), known);
         let width = dims[innermost];
         let all = FoldedColumns { width, first: 0, end: width };
         let mut of_loop = None;
         if !is_known {
-            let is_row = extents_spread(computation, *fusion, id).len() == 1;
+            let is_row = extents_spread(computation, fusion, id).len() == 1;
             let of_branches = || invariants.leave_branches(id);
             let of_row = if is_row { invariants.first_step(id).or_else(of_branches) } else { None };
-            let found = of_row.or_else(|| leaves_loops_over_rows(computation, *fusion, id).then_some(all));
+            let found = of_row.or_else(|| leaves_loops_over_rows(computation, fusion, id).then_some(all));
             if is_row || found.is_some() {
                 return found;
             }
-            if let Some(columns) = columns_of_a_row(computation, *fusion, id) {
-                let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, known));
+            if let Some(columns) = columns_of_a_row(computation, fusion, id) {
+                let code = codes.entry(fusion).or_insert_with(|| Code::new(computation, fusion, known));
                 let leaves = code.as_ref().is_some_and(|code| code.transposes && code.is_unrolled_first(columns));
                 return leaves.then_some(all);
             }
-            let loops = loops.entry(*fusion).or_insert_with(|| Loops::new(computation, Some(*fusion)));
-            if !leaves_a_loop(computation, *fusion, id, loops) {
+            let loops = loops.entry(fusion).or_insert_with(|| Loops::new(computation, Some(fusion)));
+            if !leaves_a_loop(computation, fusion, id, loops) {
                 return None;
             }
             of_loop = loops.columns(id);
         }
-        let code = codes.entry(*fusion).or_insert_with(|| Code::new(computation, *fusion, known));
+        let code = codes.entry(fusion).or_insert_with(|| Code::new(computation, fusion, known));
         let code = code.as_ref().filter(|code| !code.transposes || of_loop.is_some())?;
         let mut is_inside = || inside.get_or_insert_with(|| stand_in_the_innermost_loop(computation))[id];
-        let over = || loop_over(computation, *fusion, (id, innermost), &mut HashMap::new());
+        let over = || loop_over(computation, fusion, (id, innermost), &mut HashMap::new());
         let columns = of_loop.unwrap_or_else(over);
         let is_unrolled =
             if code.has_functions() { code.is_unrolled_first(columns) } else { code.is_unrolled(columns) };

@@ -29,7 +29,7 @@ struct Place {
 /// concatenate that is split has a loop of its own.
 pub fn of_result(computation: &Computation, hero: Option<ValueId>, result: ValueId) -> Option<usize> {
     let Instruction { shape, .. } = &computation.instructions[result];
-    let minor = &computation.instructions[result].minor();
+    let minor = computation.instructions[result].minor();
     let last = |dims: &[usize]| dims.iter().rposition(|extent| *extent > 1);
     let part = hero.map(|hero| computation.instructions[hero].operands[0]);
     let part = part.map(|part| computation.instructions[part].shape.dims());

@@ -50,8 +50,8 @@ impl<'c> Invariants<'c> {
 
     /// Whether a product is computed before the loop of its sum.
     pub fn leaves(&self, product: ValueId) -> bool {
-        let Some(fusion) = &self.computation.instructions[product].fusion() else { return false };
-        if !is_same_for_all_rows(self.computation, *fusion, product) {
+        let Some(fusion) = self.computation.instructions[product].fusion() else { return false };
+        if !is_same_for_all_rows(self.computation, fusion, product) {
             return false;
         }
         match self.sums.get_or_init(|| sums_along(self.computation))[product] {
@@ -76,8 +76,7 @@ impl<'c> Invariants<'c> {
     pub fn leave_branches(&self, product: ValueId) -> Option<FoldedColumns> {
         let instructions = &self.computation.instructions;
         let Instruction { shape, .. } = &instructions[product];
-        let fusion = &instructions[product].fusion();
-        let fusion = (*fusion)?;
+        let fusion = instructions[product].fusion()?;
         let mut behind = readers(self.computation, fusion, product);
         let update = behind.find(|reader| instructions[*reader].op == Op::DynamicUpdateSlice)?;
         let width = shape.elements();
@@ -91,8 +90,7 @@ impl<'c> Invariants<'c> {
     /// The loop that a product can leave if there are no calls in it, and the number of elements of a step.
     fn left(&self, product: ValueId) -> Option<(Body, usize)> {
         let Instruction { shape, .. } = &self.computation.instructions[product];
-        let fusion = &self.computation.instructions[product].fusion();
-        let fusion = (*fusion)?;
+        let fusion = self.computation.instructions[product].fusion()?;
         let inside = self.inside.get_or_init(|| stand_in_the_innermost_loop(self.computation));
         if !inside[product] || !is_same_for_all_rows(self.computation, fusion, product) {
             return None;
@@ -154,10 +152,10 @@ const STORE: usize = 1;
 fn is_decided_around_columns(computation: &Computation, update: ValueId) -> Option<bool> {
     let instructions = &computation.instructions;
     let Instruction { shape, operands, .. } = &instructions[update];
-    let fusion = &instructions[update].fusion();
+    let fusion = instructions[update].fusion();
     let [all, part] = [shape, &instructions[operands[1]].shape].map(Shape::dims);
     let mut loops: Vec<usize> = (0..all.len()).collect();
-    let moves: Vec<&Op> = readers(computation, (*fusion)?, update).map(|reader| &instructions[reader].op).collect();
+    let moves: Vec<&Op> = readers(computation, fusion?, update).map(|reader| &instructions[reader].op).collect();
     match moves[..] {
         [] | [Op::Transpose { .. }] => {}
         [Op::Transpose { permutation }, Op::Copy] => loops.clone_from(permutation),

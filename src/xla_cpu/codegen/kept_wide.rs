@@ -19,10 +19,10 @@ pub fn find_kept_wide(computation: &Computation, uses: &[usize], sums: impl Fn(C
         };
         let narrow = wide.operands[0];
         let Instruction { op, operands, shape, .. } = &instructions[narrow];
-        let fusion = &instructions[narrow].fusion();
+        let fusion = instructions[narrow].fusion();
         let leaves_out = || !rounds || uses[id] == users[id].len() && joins_readers(computation, &users, id, &sums);
         if *op == Op::Convert
-            && *fusion == wide.fusion()
+            && fusion == wide.fusion()
             && shape.dtype() == Some(DType::BF16)
             && instructions[operands[0]].shape.dtype() == Some(DType::F32)
             && uses[narrow] == 1
@@ -46,8 +46,8 @@ fn joins_readers(
     let fusion = computation.instructions[id].fusion();
     let adds = |reader: ValueId, term: ValueId| {
         let Instruction { op, operands, .. } = &computation.instructions[reader];
-        let its = &computation.instructions[reader].fusion();
-        matches!(op, Op::Reduce { to_apply, .. } if sums(*to_apply)) && operands[0] == term && *its == fusion
+        let its = computation.instructions[reader].fusion();
+        matches!(op, Op::Reduce { to_apply, .. } if sums(*to_apply)) && operands[0] == term && its == fusion
     };
     let joins = |reader: ValueId| {
         let Instruction { op, operands, .. } = &computation.instructions[reader];

@@ -18,11 +18,11 @@ pub fn known_number(computation: &Computation, mut id: ValueId, fusion: Option<F
 /// The operand that a value negates. LLVM treats a product with -1 as a negation.
 pub fn negated_by(computation: &Computation, id: ValueId) -> Option<ValueId> {
     let Instruction { op, operands, .. } = &computation.instructions[id];
-    let fusion = &computation.instructions[id].fusion();
+    let fusion = computation.instructions[id].fusion();
     match (op, &operands[..]) {
         (Op::Unary(Unary::Negate), &[operand]) => Some(operand),
         (Op::Binary(Binary::Multiply), &[left, right]) => {
-            let is_minus_one = |factor: ValueId| known_number(computation, factor, *fusion) == Some(-1.0);
+            let is_minus_one = |factor: ValueId| known_number(computation, factor, fusion) == Some(-1.0);
             [(left, right), (right, left)].into_iter().find(|(_, factor)| is_minus_one(*factor)).map(|(other, _)| other)
         }
         _ => None,

@@ -89,8 +89,8 @@ pub fn instructions(computation: &Computation, fusion: Fusion) -> usize {
     };
     let is_read = |id: &&ValueId| {
         let Instruction { op, shape, .. } = &instructions[**id];
-        let own = &instructions[**id].fusion();
-        *own != Some(fusion) && !matches!(op, Op::Constant(_)) && shape.elements() > 1
+        let own = instructions[**id].fusion();
+        own != Some(fusion) && !matches!(op, Op::Constant(_)) && shape.elements() > 1
     };
     let mut read: Vec<&ValueId> =
         inside().flat_map(|instruction| instruction.operands.iter()).filter(is_read).collect();
@@ -148,7 +148,7 @@ impl Values<'_> {
     fn ends(&mut self, id: ValueId, dim: Option<usize>) -> Option<[i64; 2]> {
         let computation = self.computation;
         let Instruction { op, shape, operands, .. } = &computation.instructions[id];
-        let fusion = &computation.instructions[id].fusion();
+        let fusion = computation.instructions[id].fusion();
         let dtype = shape.dtype()?;
         // Of floats that are whole numbers it knows where the loop is unrolled.
         if dtype.is_float() && (dtype != DType::F32 || self.span[0] != self.span[1]) {
@@ -160,7 +160,7 @@ impl Values<'_> {
                 (number.fract() == 0.0 && number.abs() < WHOLE as f32).then_some([number as i64; 2])
             }
             Op::Constant(value) if value.len() == 1 => value.data().to_i64s().first().map(|number| [*number; 2]),
-            _ if *fusion != Some(self.fusion) => None,
+            _ if fusion != Some(self.fusion) => None,
             Op::Iota { dim: counted } if Some(*counted) == dim => Some(self.span),
             Op::Iota { .. } if dtype.is_float() => None,
             Op::Iota { dim: counted } => self.others.then(|| [0, shape.dims()[*counted] as i64 - 1]),

@@ -53,7 +53,7 @@ impl Runs {
         let inside: Vec<ValueId> = (0..all.len()).filter(|id| all[*id].fusion() == Some(fusion)).collect();
         let is_followed = |id: &ValueId| {
             let Instruction { op, shape, .. } = &all[*id];
-            let minor = &all[*id].minor();
+            let minor = all[*id].minor();
             let is_wide = matches!(shape.dtype(), Some(DType::F32 | DType::S32 | DType::U32 | DType::Pred));
             is_wide && minor.is_none() && stays(op)
         };

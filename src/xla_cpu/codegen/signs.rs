@@ -61,11 +61,11 @@ impl Term {
         depth: usize,
     ) -> Term {
         let Instruction { op, operands, .. } = &computation.instructions[id];
-        let fusion = &computation.instructions[id].fusion();
-        if let Some(number) = known_number(computation, id, *fusion) {
+        let fusion = computation.instructions[id].fusion();
+        if let Some(number) = known_number(computation, id, fusion) {
             return Number { negative: number.is_sign_negative(), single: single(number) };
         }
-        if *fusion != computation.instructions[reader].fusion() || depth > DEEPEST {
+        if fusion != computation.instructions[reader].fusion() || depth > DEEPEST {
             return Term::Value;
         }
         let part = |operand: ValueId| Term::within(computation, [operand, id], (alike, keeps, single), depth + 1);
@@ -81,9 +81,7 @@ impl Term {
             (Op::Binary(Binary::Divide), &[left, right]) => Term::quotient(part(left), part(right)),
             (Op::Select, &[_, on_true, on_false]) => Choice(Box::new([part(on_true), part(on_false)])),
             (Op::Broadcast { .. }, &[operand]) if keeps(id) => part(operand),
-            (Op::Broadcast { .. }, &[operand]) if !peels(computation, *fusion) => {
-                Term::Outside(Box::new(part(operand)))
-            }
+            (Op::Broadcast { .. }, &[operand]) if !peels(computation, fusion) => Term::Outside(Box::new(part(operand))),
             (op, _) if moves(op) => part(operands[0]),
             _ => Term::Value,
         }

@@ -274,9 +274,9 @@ impl<'c> Term<'c> {
 
     fn read(&mut self, id: ValueId, along: &Along) {
         let Instruction { shape, .. } = &self.computation.instructions[id];
-        let minor = &self.computation.instructions[id].minor();
+        let minor = self.computation.instructions[id].minor();
         self.instructions += 1;
-        let (extents, along) = (minor_last(shape.dims(), *minor), minor_last(along, *minor));
+        let (extents, along) = (minor_last(shape.dims(), minor), minor_last(along, minor));
         let mut lies = in_memory(&extents, &along);
         if self.sharers > 1 {
             lies.push(vec![(SHARED, self.sharers)]);

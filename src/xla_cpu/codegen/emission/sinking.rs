@@ -86,9 +86,9 @@ impl Emission<'_> {
     fn source(&self, mut id: ValueId) -> ValueId {
         loop {
             let Instruction { op, operands, .. } = &self.computation.instructions[id];
-            let fusion = &self.computation.instructions[id].fusion();
+            let fusion = self.computation.instructions[id].fusion();
             let source = match op {
-                _ if *fusion != self.fusion => None,
+                _ if fusion != self.fusion => None,
                 Op::Broadcast { .. } | Op::Copy | Op::Reshape | Op::Transpose { .. } => operands.first().copied(),
                 _ => left_as_it_is(self.computation, id, self.fusion),
             };

@@ -81,9 +81,9 @@ impl<'c> Reads<'c> {
     /// Whether a broadcast varies along the dim of the innermost loop.
     fn keeps_innermost(&self, id: ValueId) -> bool {
         let Instruction { op, shape, .. } = &self.computation.instructions[id];
-        let fusion = &self.computation.instructions[id].fusion();
+        let fusion = self.computation.instructions[id].fusion();
         let Op::Broadcast { dims } = op else { return true };
-        self.loops(*fusion, |loops| loops.keeps(id, dims, shape.dims()))
+        self.loops(fusion, |loops| loops.keeps(id, dims, shape.dims()))
     }
 
     /// For each column of its innermost loop, whether LLVM knows the predicate of a select at compile time. A select
@@ -144,8 +144,8 @@ impl<'c> Reads<'c> {
     /// sum, and LLVM makes one loop for each operand (`SimpleLoopUnswitch`).
     fn is_parted_by(&self, reader: ValueId, concatenate: ValueId, dim: usize) -> bool {
         let Instruction { op, operands, .. } = &self.computation.instructions[reader];
-        let fusion = &self.computation.instructions[reader].fusion();
-        self.loops(*fusion, |loops| loops.hero == Some(concatenate))
+        let fusion = self.computation.instructions[reader].fusion();
+        self.loops(fusion, |loops| loops.hero == Some(concatenate))
             || operands[0] == concatenate && matches!(op, Op::Reduce { dims, .. } if !dims.contains(&dim))
     }
 
@@ -238,8 +238,8 @@ fn is_product_of_magnitudes(computation: &Computation, uses: &[usize], product: 
     let [a, b] = product.operands[..] else { return false };
     let is_magnitude = |id: ValueId| {
         let Instruction { op, .. } = &computation.instructions[id];
-        let fusion = &computation.instructions[id].fusion();
-        *op == Op::Unary(Unary::Abs) && *fusion == product.fusion()
+        let fusion = computation.instructions[id].fusion();
+        *op == Op::Unary(Unary::Abs) && fusion == product.fusion()
     };
     a != b && is_magnitude(a) && is_magnitude(b) && (uses[a] == 1 || uses[b] == 1)
 }
