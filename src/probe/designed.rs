@@ -62,6 +62,9 @@ pub fn operand_values() -> Vec<f32> {
     steps.chain(tie).chain(ends).collect()
 }
 
+/// Exponents p of the question of ties, whose operands are `1 + 2^-p` and `1 + 3 2^-p`: ties of p bits of significand.
+pub const TIES: std::ops::RangeInclusive<i32> = 8..=12;
+
 /// Numbers of the right operand: one, one with a low part, one that makes subnormal products, a subnormal, and a large one.
 pub fn operand_factors() -> [f32; 6] {
     [1.0, 1.0 + power(-12) + power(-20), 1.0 + power(-23), power(-127), power(-100), power(100)]
@@ -144,6 +147,11 @@ fn designed(name: &str) -> Option<Tensor> {
             let values = operand_values();
             tensor(&[values.len(), K], values.iter().flat_map(|v| row(&[*v])).collect())
         }
+        "ties.lhs" => {
+            let pair = |p: i32| [1.0 + power(-p), 1.0 + 3.0 * power(-p)];
+            tensor(&[2 * TIES.count(), K], TIES.flat_map(pair).flat_map(|v| row(&[v])).collect())
+        }
+        "ties.rhs" => column_by_column(&[vec![1.0]]),
         "operands.rhs" => column_by_column(&operand_factors().map(|v| vec![v])),
         // 2^p, -2^p and a small number, at each of three places: of a row and a column those of one place count.
         "width.lhs" => {

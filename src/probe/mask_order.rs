@@ -100,7 +100,28 @@ pub enum Order {
         /// Vectors that an accumulator takes before it begins anew.
         run: usize,
     },
+    /// Blocks of so many terms, each from zero in stretches of so many, aligned to the largest and cut; the sums of blocks join one
+    /// after the other. So kernels for the matrix units of GPUs move each block's sum to another accumulator.
+    BlocksOfStretches {
+        /// Terms of a block.
+        block: usize,
+        /// Terms that are aligned and added at once.
+        stretch: usize,
+    },
+    /// Threads of a GPU, each of which takes so many adjacent terms in turn. The threads of a warp, 32, join by halving, and
+    /// so do the warps.
+    Threads {
+        /// All threads.
+        count: usize,
+        /// Adjacent terms that a thread takes at once.
+        adjacent: usize,
+        /// Whether each of the adjacent terms has an accumulator of its own; they join in order. Otherwise a thread has one.
+        apart: bool,
+    },
 }
+
+/// Threads of a warp.
+const WARP: usize = 32;
 
 /// Sizes of stretches that are tried, and numbers of lanes.
 const SIZES: [usize; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 384, 512];
@@ -124,6 +145,15 @@ pub fn orders(k: usize) -> Vec<Order> {
     all.extend(sizes().filter(|size| *size >= 4).map(Order::LanesOfFours));
     let accumulators = |lanes: usize| [2, 4, 8].map(|count| Order::Accumulators { lanes, count, run: 16 });
     all.extend([4, 8, 16, 32].into_iter().flat_map(accumulators));
+    let stretches = |block: usize| {
+        let fitting = [4, 8, 16, 32].into_iter().filter(move |stretch| *stretch < block);
+        fitting.map(move |stretch| Order::BlocksOfStretches { block, stretch })
+    };
+    all.extend(sizes().flat_map(stretches));
+    for count in [WARP, 2 * WARP, 4 * WARP, 8 * WARP] {
+        let fitting = [2, 4, 8].into_iter().filter(|adjacent| adjacent * count <= k);
+        all.extend(fitting.flat_map(|adjacent| [false, true].map(|apart| Order::Threads { count, adjacent, apart })));
+    }
     all
 }
 
@@ -161,6 +191,17 @@ impl Order {
             Order::Accumulators { lanes, count, run } => {
                 format!(
                     "{count} accumulators of {lanes} lanes, anew after {run} vectors, joined in order, then the lanes"
+                )
+            }
+            Order::BlocksOfStretches { block, stretch } => {
+                format!(
+                    "blocks of {block}, each from zero in stretches of {stretch} (aligned to the largest and cut), joined in order"
+                )
+            }
+            Order::Threads { count, adjacent, apart } => {
+                let sums = if apart { "a sum for each of them, joined in order" } else { "one sum" };
+                format!(
+                    "{count} threads that take {adjacent} adjacent terms in turn ({sums}), joined by halving in warps"
                 )
             }
         }
@@ -218,6 +259,20 @@ impl Order {
                 };
                 let lane = |lane: usize| adder.chain((0..count).map(|at| of(at * lanes + lane)));
                 adder.chain((0..lanes).map(lane))
+            }
+            Order::BlocksOfStretches { block, stretch } => {
+                let of = |block: &[i128]| Order::Running(stretch, Inner::Aligned).sum(block, adder);
+                adder.chain(terms.chunks(block).map(of))
+            }
+            Order::Threads { count, adjacent, apart } => {
+                let thread = |thread: usize| {
+                    let rows = || terms.chunks(count * adjacent).filter_map(|row| row.chunks(adjacent).nth(thread));
+                    let at = |at: usize| adder.chain(rows().filter_map(|own| own.get(at).copied()));
+                    if apart { adder.chain((0..adjacent).map(at)) } else { adder.chain(rows().flatten().copied()) }
+                };
+                let threads: Vec<i128> = (0..count).map(thread).collect();
+                let warps: Vec<i128> = threads.chunks(WARP).map(|warp| adder.halving(warp)).collect();
+                adder.halving(&warps)
             }
         }
     }

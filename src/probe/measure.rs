@@ -2,7 +2,8 @@
 
 use super::answers::Answers;
 use super::designed::{
-    DISTANCES, EXTENTS, MASK, PLACES, SMALL, WIDTHS, mask_columns, mask_rows, operand_factors, operand_values, power,
+    DISTANCES, EXTENTS, MASK, PLACES, SMALL, TIES, WIDTHS, mask_columns, mask_rows, operand_factors, operand_values,
+    power,
 };
 use super::device_order;
 use super::mask_order::{Adder, find_orders};
@@ -32,7 +33,9 @@ pub fn measure(answers: &Answers) -> Vec<Property> {
         let operands = answers.floats(&format!("operands.{asked}"));
         let operands = operands.as_deref().and_then(Operands::new);
         say("operand bits", operands.map(|operands| operands.bits().to_string()));
-        say("operand rounding", operands.and_then(|operands| operands.rounding()));
+        let ties = answers.floats(&format!("ties.{asked}"));
+        let of_ties = |operands: Operands| rounding_of_ties(operands.bits(), ties.as_deref()?);
+        say("operand rounding", operands.and_then(|operands| operands.rounding().or_else(|| of_ties(operands))));
         say("error of a product", operands.map(|operands| operands.error()));
         say("subnormal operands", operands.map(|operands| operands.subnormal_operand()));
         say("subnormal products", operands.map(|operands| operands.subnormal_product()));
@@ -140,6 +143,22 @@ impl<'a> Operands<'a> {
     }
 }
 
+/// The rounding of operands to so many bits of significand, by the answers to the question of ties: `None` where none of its ties
+/// are those of these bits.
+fn rounding_of_ties(bits: usize, answers: &[f32]) -> Option<String> {
+    let p = i32::try_from(bits).ok()?;
+    let at = 2 * TIES.clone().position(|tie| tie == p)?;
+    let [low, high] = [*answers.get(at)?, *answers.get(at + 1)?];
+    let unit = power(1 - p);
+    let known = [
+        ("to nearest even", [1.0, 1.0 + 2.0 * unit]),
+        ("to nearest, ties away from zero", [1.0 + unit, 1.0 + 2.0 * unit]),
+        ("toward zero", [1.0, 1.0 + unit]),
+    ];
+    let found = known.into_iter().find(|(_, expected)| *expected == [low, high]);
+    Some(found.map_or_else(|| format!("none that is known: {low:?} and {high:?}"), |(name, _)| name.to_string()))
+}
+
 /// Answers to the question of the width at one place of the small number: one row an exponent, one column a small number.
 struct Width(Vec<[f32; SMALL.len()]>);
 
@@ -227,5 +246,28 @@ fn of_pairs(k: usize, answers: Vec<([usize; 2], f32)>, adders: &[Adder]) -> Stri
         }
         [order] => order.describe(),
         [order, others @ ..] => format!("{} (or {} others that give the same sums)", order.describe(), others.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounding_of_ties;
+    use crate::probe::designed::input;
+
+    /// TF32 keeps 11 bits: two of its ties tell how it rounds.
+    #[test]
+    fn ties_tell_how_operands_round() {
+        let values = input("ties.lhs").unwrap();
+        let values: Vec<f32> = values.data().to_f64s().chunks(32).map(|row| row[0] as f32).collect();
+        let away = |v: f32| f32::from_bits((v.to_bits() + 0x1000) & !0x1fff);
+        let even = |v: f32| f32::from_bits((v.to_bits() + 0xfff + (v.to_bits() >> 13 & 1)) & !0x1fff);
+        let toward_zero = |v: f32| f32::from_bits(v.to_bits() & !0x1fff);
+        let told = |round: &dyn Fn(f32) -> f32| {
+            rounding_of_ties(11, &values.iter().map(|v| round(*v)).collect::<Vec<f32>>()).unwrap()
+        };
+        assert_eq!(told(&away), "to nearest, ties away from zero");
+        assert_eq!(told(&even), "to nearest even");
+        assert_eq!(told(&toward_zero), "toward zero");
+        assert_eq!(rounding_of_ties(24, &values), None, "no tie of 24 bits is asked");
     }
 }

@@ -232,7 +232,7 @@ pub fn questions() -> Vec<Question> {
     };
     for precision in [Precision::Default, Precision::High, Precision::Highest] {
         let asked = precision.name();
-        for what in ["operands", "width", "fused", "random32", "random128", "random256", "random1024"] {
+        for what in ["operands", "ties", "width", "fused", "random32", "random128", "random256", "random1024"] {
             let names = [format!("{what}.lhs"), format!("{what}.rhs")];
             ask(format!("{what}.{asked}"), "matmul", Dot(precision), DType::F32, &names.each_ref().map(String::as_str));
         }

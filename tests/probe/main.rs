@@ -223,6 +223,78 @@ fn pytorch_on_a_cpu_is_measured() {
     }
 }
 
+/// XLA:GPU of jax 0.11.2 on an NVIDIA H200. The matrix unit takes 8 products of TF32 or 16 of bf16 at once, aligned to the largest and
+/// cut two bits below f32's last one, as MMA-Sim (arXiv 2511.10909) has it of Hopper. `high` is TF32 there.
+#[test]
+fn xla_on_an_h200_is_measured() {
+    let asked = questions();
+    let answers = Answers::read(Path::new("tests/data/probe/jax_h200.npz"), &asked).unwrap();
+    assert_eq!(answers.about, "jax 0.11.2 on NVIDIA H200");
+    let identified = identify(&answers, &asked, &mut Emulated::default()).unwrap();
+    let group = |name: &str| identified.groups.iter().find(|outcome| outcome.group.name == name).unwrap();
+    assert!(group("scan").patterns[0].values("scan") == ["blocked16"]);
+    assert!(group("bf16").patterns[0].values("excess").contains(&"gpu"));
+    assert!(group("matmul").patterns.is_empty() && group("sum").patterns.is_empty());
+    let aligned = |stretch: usize| {
+        format!(
+            "stretches of {stretch} that go on from the sum so far (one sum of terms that are aligned to the largest and cut)"
+        )
+    };
+    let (eight, sixteen) = (aligned(8), aligned(16));
+    for (of, property, value) in [
+        ("matmul f32 default", "operand bits", "11"),
+        ("matmul f32 default", "accumulator bits", "26"),
+        ("matmul f32 default", "accumulator rounding", "small terms are cut at the accumulator's last bit"),
+        ("matmul f32 default", "subnormal operands", "kept"),
+        ("matmul f32 default", "order at K = 32", eight.as_str()),
+        ("matmul f32 default", "order at K = 1024", &eight),
+        ("matmul f32 high", "operand bits", "11"),
+        ("matmul f32 highest", "operand bits", "24"),
+        ("matmul f32 highest", "order at K = 1024", "one addition after the other over all of K"),
+        ("matmul bf16", "order at K = 32", &sixteen),
+        ("matmul bf16", "order at K = 1024", &sixteen),
+        (
+            "sum f32",
+            "order of 256",
+            "32 threads that take 2 adjacent terms in turn (one sum), joined by halving in warps",
+        ),
+        (
+            "sum f32",
+            "order of 1024",
+            "64 threads that take 2 adjacent terms in turn (one sum), joined by halving in warps",
+        ),
+        ("add f32", "subnormals", "kept"),
+    ] {
+        assert!(measured(&answers, of, property).starts_with(value), "{of}: {}", measured(&answers, of, property));
+    }
+}
+
+/// PyTorch 2.11 on the same H200: cuBLAS cuts K of TF32 matmuls, and sums take four adjacent terms a thread.
+#[test]
+fn pytorch_on_an_h200_is_measured() {
+    let asked = questions();
+    let answers = Answers::read(Path::new("tests/data/probe/torch_h200.npz"), &asked).unwrap();
+    assert_eq!(answers.about, "torch 2.11.0+cu130 on NVIDIA H200");
+    for (of, property, value) in [
+        ("matmul f32 default", "operand bits", "11"),
+        (
+            "matmul f32 default",
+            "order at K = 1024",
+            "blocks of 32, each from zero in stretches of 8 (aligned to the largest and cut), joined in order",
+        ),
+        ("matmul f32 highest", "products", "join the sum unrounded: fused multiply-adds, in the order of K"),
+        ("matmul f32 highest", "order at K = 1024", "blocks of 32, each from zero (one addition after the other)"),
+        (
+            "sum f32",
+            "order of 1024",
+            "32 threads that take 4 adjacent terms in turn (a sum for each of them, joined in order), joined by halving in \
+             warps",
+        ),
+    ] {
+        assert!(measured(&answers, of, property).starts_with(value), "{of}: {}", measured(&answers, of, property));
+    }
+}
+
 fn ulpgate(folder: &TempDir, arguments: &[&str]) -> (Option<i32>, String, String) {
     let ran = Command::new(env!("CARGO_BIN_EXE_ulpgate")).args(arguments).current_dir(folder.path()).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
