@@ -76,7 +76,10 @@ impl JudgedResult {
             lines.push(format!("  permitted: {elements} elements outside, {unknown} not known"));
         }
         for token in self.tokens.iter().flatten().take(TOKENS) {
-            let margin = token.margin_ulp.map_or(String::new(), |margin| format!(", {margin:.2} ulp behind"));
+            let margin = token.margin_ulp.map_or(String::new(), |margin| {
+                let side = if margin < 0.0 { "ahead" } else { "behind" };
+                format!(", {:.2} ulp {side}", margin.abs())
+            });
             let (at, recorded, declared) = (token.element, token.recorded, token.declared);
             lines.push(format!("  token {at}: {recorded} instead of {declared}{margin}: {}", token.because));
         }

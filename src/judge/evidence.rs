@@ -43,7 +43,7 @@ impl Compared<'_> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pattern {
     /// Its kind: `factor`, `dropped`, `doubled`, `scaled`, `transposed`, `permuted`, `mask`, `stale-scale`, `rounded`, `narrow-sum`,
-    /// `toward-zero`, `function`, `constant`, `left-out`, `one-more`, `argument-factor`, `other-row`, `rows`, `columns`, `element`,
+    /// `toward-zero`, `gpu-unit`, `function`, `constant`, `left-out`, `one-more`, `argument-factor`, `other-row`, `rows`, `columns`, `element`,
     /// `elements`, `everywhere`.
     pub kind: &'static str,
     /// The fault in words, with its places.

@@ -18,8 +18,8 @@ pub struct Token {
     pub recorded: i64,
     /// The token of the nearest mode.
     pub declared: i64,
-    /// Lead of the true best score over the true score of the recorded token, in ulps of the scores' type; `None` where it is
-    /// not known.
+    /// Lead of the true score that belongs in its place, the best one or of `top_k` the place's own, over the true score of the
+    /// recorded token, in ulps of the scores' type; `None` where it is not known.
     pub margin_ulp: Option<f64>,
     /// Whether something permitted gives the recorded token; `None` where that is not known.
     pub is_explained: Option<bool>,
@@ -124,7 +124,11 @@ fn token(ground: &Ground, output: usize, element: usize, recorded: i64, declared
     let (is_explained, because) = if let Some(member) = ground.members.each.iter().find(mode) {
         (Some(true), format!("{} gives it", member.modes.first().map_or("", String::as_str)))
     } else if known.is_some_and(|known| known != recorded) {
-        (Some(false), "nothing permitted changes the declared one".to_string())
+        let because = match margin_ulp {
+            Some(0.0) => "the scores are equal, and the program takes the first of equal ones",
+            _ => "nothing permitted changes the declared one",
+        };
+        (Some(false), because.to_string())
     } else {
         match may_be {
             Some(true) => (Some(true), "its score may be the largest under what is permitted".to_string()),
@@ -144,10 +148,11 @@ fn by_scores(ground: &Ground, ranked: &Ranked, element: usize, recorded: i64) ->
     let margin = match ground.truth.as_ref().map(|truth| &truth[ranked.output]) {
         Some(TruthTensor::Float(truth)) => {
             let line = &truth.rounded[row..row + ranked.width];
-            let best = line.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let dtype = ground.scores_dtype(ranked);
-            let ulp = dtype.map_or(1.0, |format| format.ulp(best));
-            Some((best - line[token]) / ulp).filter(|margin| margin.is_finite())
+            let mut descending = line.to_vec();
+            descending.sort_by(|a, b| b.total_cmp(a));
+            let due = descending[(element % ranked.places).min(ranked.width - 1)];
+            let ulp = ground.scores_dtype(ranked).map_or(1.0, |format| format.ulp(due));
+            Some((due - line[token]) / ulp).filter(|margin| margin.is_finite())
         }
         _ => None,
     };

@@ -3,6 +3,7 @@
 //! Each fault is computed as the nearest mode computes the program, with the altered value as a further argument.
 
 mod activations;
+mod gpu_units;
 mod narrow_sums;
 mod numbers;
 
@@ -16,7 +17,8 @@ use super::marked::with_value;
 /// The best of the faults of one value. Of `hidden` ones only those that no honest arithmetic has: other functions and narrow sums.
 pub(super) fn alteration(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
     let mut best: Option<Pattern> = None;
-    let mut searches: Vec<fn(&mut Runner) -> Option<Pattern>> = vec![narrow_sums::narrow_sums, activations::functions];
+    let mut searches: Vec<fn(&mut Runner) -> Option<Pattern>> =
+        vec![narrow_sums::narrow_sums, gpu_units::gpu_units, activations::functions];
     if !hidden {
         searches.extend([numbers::constants, numbers::arguments, numbers::roundings] as [fn(&mut Runner) -> _; 3]);
     }

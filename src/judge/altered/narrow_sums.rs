@@ -13,7 +13,7 @@ use super::super::marked::{Sum, sums, with_value};
 use super::value_of;
 
 /// Products or terms of all sums together that are added at most, in each of the ways.
-const MOST_TERMS: usize = 1 << 23;
+pub(super) const MOST_TERMS: usize = 1 << 23;
 
 /// An order of the additions of a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,7 +148,7 @@ fn pattern(evidence: &Evidence, subset: &[Sum], of: usize, accumulator: Accumula
 }
 
 /// Terms that a sum adds up for all its results.
-fn terms_of(evidence: &Evidence, sum: &Sum) -> usize {
+pub(super) fn terms_of(evidence: &Evidence, sum: &Sum) -> usize {
     let instruction = &evidence.ground.program.entry().instructions[sum.value];
     instruction.shape.elements().saturating_mul(sum.terms)
 }
@@ -214,27 +214,51 @@ fn reduce(operand: &Tensor, along: &[usize], accumulator: Accumulator) -> Vec<f6
     outer.iter().map(sum).collect()
 }
 
-fn dot(lhs: &Tensor, rhs: &Tensor, dims: &DotDims, accumulator: Accumulator) -> Vec<f64> {
-    let (x, y) = (lhs.data().to_f64s(), rhs.data().to_f64s());
-    let of = |tensor: &Tensor, batch: &[usize], contracting: &[usize]| {
-        let free = rest(tensor.dims().len(), batch, contracting);
-        [batch, &free, contracting].map(|dims| positions(tensor.dims(), dims))
-    };
-    let [x_batch, x_free, x_terms] = of(lhs, &dims.lhs_batch, &dims.lhs_contracting);
-    let [y_batch, y_free, y_terms] = of(rhs, &dims.rhs_batch, &dims.rhs_contracting);
-    let mut values = Vec::with_capacity(x_batch.len() * x_free.len() * y_free.len());
-    let mut terms = vec![0.0; x_terms.len()];
-    for (x_start, y_start) in x_batch.iter().zip(&y_batch) {
-        for row in &x_free {
-            for column in &y_free {
-                for ((term, i), j) in terms.iter_mut().zip(&x_terms).zip(&y_terms) {
-                    let product = x[x_start + row + i] * y[y_start + column + j];
-                    *term = if accumulator.rounds_terms { accumulator.round(product) } else { product };
+/// The pairs of factors of each result of a dot.
+pub(super) struct Products {
+    factors: [Vec<f64>; 2],
+    /// Of each operand the positions of its batches, its rows or columns within a batch, and its terms within one of these.
+    places: [[Vec<usize>; 3]; 2],
+}
+
+impl Products {
+    pub(super) fn new(lhs: &Tensor, rhs: &Tensor, dims: &DotDims) -> Products {
+        let of = |tensor: &Tensor, batch: &[usize], contracting: &[usize]| {
+            let free = rest(tensor.dims().len(), batch, contracting);
+            [batch, &free, contracting].map(|dims| positions(tensor.dims(), dims))
+        };
+        let places = [of(lhs, &dims.lhs_batch, &dims.lhs_contracting), of(rhs, &dims.rhs_batch, &dims.rhs_contracting)];
+        Products { factors: [lhs, rhs].map(|tensor| tensor.data().to_f64s()), places }
+    }
+
+    /// Visits the pairs of each result, in row-major order of results.
+    pub(super) fn each(&self, mut visit: impl FnMut(&mut [[f64; 2]])) {
+        let [x, y] = &self.factors;
+        let [[x_batch, x_free, x_terms], [y_batch, y_free, y_terms]] = &self.places;
+        let mut pairs = vec![[0.0; 2]; x_terms.len()];
+        for (x_start, y_start) in x_batch.iter().zip(y_batch) {
+            for row in x_free {
+                for column in y_free {
+                    for ((pair, i), j) in pairs.iter_mut().zip(x_terms).zip(y_terms) {
+                        *pair = [x[x_start + row + i], y[y_start + column + j]];
+                    }
+                    visit(&mut pairs);
                 }
-                values.push(accumulator.sum(&terms));
             }
         }
     }
+}
+
+fn dot(lhs: &Tensor, rhs: &Tensor, dims: &DotDims, accumulator: Accumulator) -> Vec<f64> {
+    let (mut values, mut terms) = (Vec::new(), Vec::new());
+    Products::new(lhs, rhs, dims).each(|pairs| {
+        let products = pairs.iter().map(|[x, y]| x * y);
+        terms.clear();
+        terms.extend(
+            products.map(|product| if accumulator.rounds_terms { accumulator.round(product) } else { product }),
+        );
+        values.push(accumulator.sum(&terms));
+    });
     values
 }
 
