@@ -17,9 +17,9 @@ use super::marked::with_value;
 /// The best of the faults of one value. Of `hidden` ones only those that no honest arithmetic has: other functions and narrow sums.
 pub(super) fn alteration(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
     let mut best: Option<Pattern> = None;
-    let mut searches: Vec<fn(&mut Runner) -> Option<Pattern>> =
-        vec![narrow_sums::narrow_sums, gpu_units::gpu_units, activations::functions];
+    let mut searches: Vec<fn(&mut Runner) -> Option<Pattern>> = vec![narrow_sums::narrow_sums, activations::functions];
     if !hidden {
+        searches.insert(1, gpu_units::gpu_units);
         searches.extend([numbers::constants, numbers::arguments, numbers::roundings] as [fn(&mut Runner) -> _; 3]);
     }
     for search in searches {

@@ -4,7 +4,7 @@
 
 use crate::analysis::{Analysis, Precision, Reducer, is_of_integers, is_spread};
 use crate::ir::{Binary, Class, Instruction, Mark, Op, Unary, ValueId};
-use crate::machine::vector::{ErrorModel, StepRounding, VectorUnit, arithmetic_type, reduced_format};
+use crate::machine::vector::{ErrorModel, Eup, StepRounding, VectorUnit, arithmetic_type, reduced_format};
 use crate::machine::{Mode, PRECISIONS, Prepared, VectorDots, conversion_steps, divides_by_one_number};
 use crate::num::{BF16, Format};
 use crate::oracle::{Additions, Latitude, Reciprocal, Rounding};
@@ -13,9 +13,11 @@ use crate::stat::{gamma, least_share, sum_share};
 use crate::tensor::DType;
 
 use super::{Settings, forms};
+use library_functions::{binary_error, unary_error};
 
 mod dots;
 mod joined_dots;
+mod library_functions;
 
 /// The latitude of each instruction of the entry.
 pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude> {
@@ -31,17 +33,18 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
         [Freedom::Order, Freedom::Contraction, Freedom::Reciprocal, Freedom::Algebra]
             .map(|freedom| settings.permits(freedom));
     let own = &settings.computed();
-    let of = |id: ValueId, mode: &Mode| {
+    let of = |id: ValueId, mode: &Mode, by_library: bool| {
         let unit = mode.vector_unit();
         let (analysis, prepared, widest) = (&analysis, &prepared, &widest);
-        Maker { analysis, prepared, widest, mode, unit, orders, contracts, reciprocals, algebra }.of(id)
+        Maker { analysis, prepared, widest, mode, unit, by_library, orders, contracts, reciprocals, algebra }.of(id)
     };
     let erring = settings.permits(Freedom::Functions).then(|| erring(own));
     let others = settings.any_mode.then(|| Others::new(&settings.mode));
     let all = |(id, instruction): (ValueId, &Instruction)| {
         let others = others.as_ref().map_or(&[][..], |others| others.of(&instruction.op));
         let erring = erring.iter().filter(|_| matches!(instruction.op, Op::Unary(_) | Op::Binary(_)));
-        others.iter().chain(erring).fold(of(id, own), |latitude, mode| latitude.or(of(id, mode)))
+        let own = others.iter().fold(of(id, own, false), |latitude, mode| latitude.or(of(id, mode, false)));
+        erring.fold(own, |latitude, mode| latitude.or(of(id, mode, is_of_a_library(mode))))
     };
     let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
     if algebra {
@@ -70,6 +73,11 @@ fn erring(mode: &Mode) -> Mode {
         erring.choices.exp = ErrorModel::Worst;
     }
     erring
+}
+
+/// Whether nothing is published of a chip's functions, and no library is named whose functions they are: any library's may be.
+fn is_of_a_library(mode: &Mode) -> bool {
+    mode.chip.eup == Eup::Exact && mode.choices.exp.library().is_none()
 }
 
 /// Lets a point take one option alone, in all trips of the loops around it.
@@ -113,6 +121,8 @@ struct Maker<'a> {
     widest: &'a Analysis<'a>,
     mode: &'a Mode,
     unit: VectorUnit,
+    /// Whether functions and quotients err as libraries may.
+    by_library: bool,
     orders: bool,
     contracts: bool,
     reciprocals: bool,
@@ -224,7 +234,7 @@ impl Maker<'_> {
             | Unary::RoundNearestAfz
             | Unary::RoundNearestEven
             | Unary::Sign => Latitude::Exact { floor },
-            _ => match unit.function(unary, dtype) {
+            _ => match self.error_by_library(dtype, unary_error(unary)).or_else(|| unit.function(unary, dtype)) {
                 Some([relative, absolute]) => {
                     // A small operand is its own tanh and expm1, which no machine flushes.
                     let flushes = floor > 0.0 && !matches!(unary, Unary::Tanh | Unary::ExponentialMinusOne);
@@ -244,6 +254,9 @@ impl Maker<'_> {
 
     fn binary(&self, binary: Binary, instruction: &Instruction, dtype: DType, floor: f64) -> Latitude {
         let own = Rounding { floor, flushes: floor > 0.0, formats: formats(dtype), ..Rounding::default() };
+        if let Some([relative, absolute]) = self.error_by_library(dtype, binary_error(binary)) {
+            return Latitude::Rounded(Rounding { relative, absolute, ..own });
+        }
         match binary {
             Binary::Maximum | Binary::Minimum => Latitude::Exact { floor },
             Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Remainder => Latitude::Rounded(own),
@@ -268,6 +281,11 @@ impl Maker<'_> {
             }
             _ => Latitude::Unknown,
         }
+    }
+
+    /// The error of an operation on values of this type as a library computes it, if one may.
+    fn error_by_library(&self, dtype: DType, error: Option<[f64; 2]>) -> Option<[f64; 2]> {
+        error.filter(|_| self.by_library && arithmetic_type(dtype) == DType::F32)
     }
 
     /// Whether a quotient may be a product that is added before it is rounded.

@@ -93,8 +93,9 @@ static MESH: Family = Family {
 static FUNCTIONS: Family = Family {
     name: "functions",
     doc: "A function or a quotient may err as far as is published of the chip (FACTS 3.3), where the mode rounds it correctly: no \
-          compiler's choice, but what a chip's own results are held to (`--against`). Nothing is published of `power` and `atan2`. \
-          Enclosed; no witness is searched.",
+          compiler's choice, but what a chip's own results are held to (`--against`). Nothing is published of `power` and `atan2` on \
+          TPUs. Of `cpu` it is as far as OpenCL C 3.0 (7.4) lets libraries err, CUDA's and SLEEF's among them. Enclosed; no witness \
+          is searched.",
     by_default: false,
     freedom: Freedom::Functions,
 };
