@@ -10,6 +10,7 @@ use crate::tensor::{DType, Tensor};
 use super::evidence::{Compared, Evidence, Pattern};
 use super::faults;
 use super::figures::{differences, figures, relative_rms};
+use super::marked::sums;
 use super::matmul_criterion as criterion;
 use super::members::{Member, precision_place};
 use super::{Ground, JudgedResult, Nearest, Verdict};
@@ -197,7 +198,11 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
             because.push("a factor explains the difference from the nearest mode".to_string());
             return (Some(true), because, vec![factor]);
         }
-        because.push(format!("they differ from {name} as orders of sums do"));
+        let how = match sums(ground.program).is_empty() {
+            true => "by no more than is permitted",
+            false => "as orders of sums do",
+        };
+        because.push(format!("they differ from {name} {how}"));
         return (Some(false), because, Vec::new());
     }
     if bad.is_empty() {

@@ -264,18 +264,21 @@ impl Order {
                 let of = |block: &[i128]| Order::Running(stretch, Inner::Aligned).sum(block, adder);
                 adder.chain(terms.chunks(block).map(of))
             }
-            Order::Threads { count, adjacent, apart } => {
-                let thread = |thread: usize| {
-                    let rows = || terms.chunks(count * adjacent).filter_map(|row| row.chunks(adjacent).nth(thread));
-                    let at = |at: usize| adder.chain(rows().filter_map(|own| own.get(at).copied()));
-                    if apart { adder.chain((0..adjacent).map(at)) } else { adder.chain(rows().flatten().copied()) }
-                };
-                let threads: Vec<i128> = (0..count).map(thread).collect();
-                let warps: Vec<i128> = threads.chunks(WARP).map(|warp| adder.halving(warp)).collect();
-                adder.halving(&warps)
-            }
+            Order::Threads { count, adjacent, apart } => of_threads(terms, adder, [count, adjacent], apart),
         }
     }
+}
+
+/// The sum of [`Order::Threads`].
+fn of_threads(terms: &[i128], adder: Adder, [count, adjacent]: [usize; 2], apart: bool) -> i128 {
+    let thread = |thread: usize| {
+        let rows = || terms.chunks(count * adjacent).filter_map(|row| row.chunks(adjacent).nth(thread));
+        let at = |at: usize| adder.chain(rows().filter_map(|own| own.get(at).copied()));
+        if apart { adder.chain((0..adjacent).map(at)) } else { adder.chain(rows().flatten().copied()) }
+    };
+    let threads: Vec<i128> = (0..count).map(thread).collect();
+    let warps: Vec<i128> = threads.chunks(WARP).map(|warp| adder.halving(warp)).collect();
+    adder.halving(&warps)
 }
 
 /// The blocks that GotoBLAS cuts K into ([`Order::GotoBlocks`]).

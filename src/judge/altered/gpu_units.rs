@@ -195,6 +195,14 @@ mod tests {
         assert_eq!(tf32.sum(&pairs), 67_108_872.0);
     }
 
+    /// Products are aligned before they are normalised: 1.5 times 1.5 has the exponent 0 there.
+    #[test]
+    fn products_are_aligned_by_the_exponents_of_their_factors() {
+        let small = core_math::exp2(-13.0);
+        assert_eq!(HOPPER_FP8.sum(&[[1.5, 1.5], [small, 1.0], [small, 1.0]]), 2.25 + 2.0 * small);
+        assert_eq!(HOPPER_FP8.sum(&[[4.5, 0.5], [small, 1.0], [small, 1.0]]), 2.25);
+    }
+
     #[test]
     fn tf32_keeps_eleven_bits_and_rounds_ties_away() {
         let unit = core_math::exp2(-10.0);
