@@ -73,7 +73,7 @@ impl ReadingKind {
     }
 
     /// Whether it chooses among elements, so that a rounding changes the choice and not a last bit.
-    pub const fn is_choice(self) -> bool {
+    pub fn is_choice(self) -> bool {
         use ReadingKind::{ApproxTopK, ArgMax, ArgMin, Comparison, PartialReduce, Sort, TopK};
         matches!(self, Comparison | ArgMax | ArgMin | Sort | TopK | ApproxTopK | PartialReduce)
     }

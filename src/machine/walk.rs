@@ -23,7 +23,7 @@ pub struct Place {
 
 /// Purpose for which a computation is run.
 #[derive(Clone)]
-enum Role {
+enum ComputationRole {
     Entry,
     Call,
     /// The condition of a loop before so many trips, with the state that the body takes next.
@@ -34,8 +34,8 @@ enum Role {
 
 /// A computation that is being run.
 #[derive(Clone)]
-struct Frame {
-    role: Role,
+struct WalkFrame {
+    role: ComputationRole,
     computation: ComputationId,
     /// The instruction that comes next, or that waits for what it calls.
     at: ValueId,
@@ -44,7 +44,7 @@ struct Frame {
     arguments: Vec<Option<Value>>,
 }
 
-impl Frame {
+impl WalkFrame {
     /// Keeps the value of the instruction at hand, if it is needed, and goes on.
     fn keep(&mut self, value: Operand) {
         self.values[self.at] = Some(value).filter(|_| self.uses[self.at] > 0);
@@ -68,7 +68,7 @@ pub(super) struct Step {
 #[derive(Clone)]
 pub(super) struct Walk<'m> {
     machine: &'m Machine<'m>,
-    frames: Vec<Frame>,
+    frames: Vec<WalkFrame>,
     /// The values of the entry that the last one depends on.
     needed: Vec<bool>,
     last: ValueId,
@@ -80,14 +80,14 @@ impl<'m> Walk<'m> {
     pub fn new(machine: &'m Machine<'m>, arguments: Vec<Value>, last: ValueId, keeps_operands: bool) -> Walk<'m> {
         let needed = analysis::live(machine.program.entry(), [last]);
         let mut walk = Walk { machine, frames: Vec::new(), needed, last, keeps_operands };
-        walk.enter(Role::Entry, machine.program.entry, arguments);
+        walk.enter(ComputationRole::Entry, machine.program.entry, arguments);
         walk
     }
 
-    fn enter(&mut self, role: Role, computation: ComputationId, arguments: Vec<Value>) {
+    fn enter(&mut self, role: ComputationRole, computation: ComputationId, arguments: Vec<Value>) {
         let uses = self.machine.frames()[computation].uses.clone();
         let (values, arguments) = (vec![None; uses.len()], arguments.into_iter().map(Some).collect());
-        self.frames.push(Frame { role, computation, at: 0, values, uses, arguments });
+        self.frames.push(WalkFrame { role, computation, at: 0, values, uses, arguments });
     }
 
     /// Runs the next instruction that runs no computation of its own; `None` at the end.
@@ -127,11 +127,11 @@ impl<'m> Walk<'m> {
                 }
                 Op::While { condition, .. } => {
                     let state = whole(frame.take_operands(instruction));
-                    self.enter(Role::Condition(state.clone(), 0), *condition, state);
+                    self.enter(ComputationRole::Condition(state.clone(), 0), *condition, state);
                 }
                 Op::Call { to_apply } if machine.library_function(instruction).is_none() => {
                     let arguments = whole(frame.take_operands(instruction));
-                    self.enter(Role::Call, *to_apply, arguments);
+                    self.enter(ComputationRole::Call, *to_apply, arguments);
                 }
                 _ => {
                     let operands = frame.take_operands(instruction);
@@ -156,18 +156,18 @@ impl<'m> Walk<'m> {
         let Some(outer) = self.frames.last_mut() else { return Ok(()) };
         let caller = &machine.program.computations[outer.computation].instructions[outer.at];
         match (done.role, &caller.op) {
-            (Role::Condition(state, trips), Op::While { body, .. }) => {
+            (ComputationRole::Condition(state, trips), Op::While { body, .. }) => {
                 if !value.preds()[0] {
                     outer.keep(Operand::whole(Value::Tuple(state)));
                 } else if trips == TRIP_BOUND {
                     return Err(refuse(caller, "the loop does not end within the trip bound"));
                 } else {
-                    self.enter(Role::Body(trips), *body, state);
+                    self.enter(ComputationRole::Body(trips), *body, state);
                 }
             }
-            (Role::Body(trip), Op::While { condition, .. }) => {
+            (ComputationRole::Body(trip), Op::While { condition, .. }) => {
                 let state = value.into_parts();
-                self.enter(Role::Condition(state.clone(), trip + 1), *condition, state);
+                self.enter(ComputationRole::Condition(state.clone(), trip + 1), *condition, state);
             }
             _ => outer.keep(Operand::whole(value)),
         }
@@ -175,9 +175,9 @@ impl<'m> Walk<'m> {
     }
 
     fn path(&self) -> Vec<(ValueId, Option<usize>)> {
-        let trip = |role: &Role| match role {
-            Role::Entry | Role::Call => None,
-            Role::Condition(_, trip) | Role::Body(trip) => Some(*trip),
+        let trip = |role: &ComputationRole| match role {
+            ComputationRole::Entry | ComputationRole::Call => None,
+            ComputationRole::Condition(_, trip) | ComputationRole::Body(trip) => Some(*trip),
         };
         self.frames.windows(2).map(|pair| (pair[0].at, trip(&pair[1].role))).collect()
     }

@@ -11,6 +11,7 @@ mod links;
 mod mutations;
 mod names;
 mod notice;
+mod opcodes;
 mod opening;
 mod own_kernel;
 mod rust_kernels;

@@ -114,3 +114,30 @@ fn the_library_opens_with_words_of_the_glossary() {
         assert_eq!(all.get(&word), Some(&means), "{word}");
     }
 }
+
+/// The types of two or more files, of all types, in per cent: only ever fewer.
+const SHARED_TYPES: usize = 15;
+
+#[test]
+fn few_types_have_the_name_of_another() {
+    let mut places: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for source in sources() {
+        for (_, line) in source.code() {
+            let line = line.strip_prefix("pub").unwrap_or(line);
+            let line = line.strip_prefix('(').and_then(|line| line.split_once(')')).map_or(line, |(_, rest)| rest);
+            let mut words = line.trim_start().split(|c: char| !c.is_alphanumeric() && c != '_');
+            // At the margin: types of a trait or of a function are its own.
+            if line.starts_with("    ") || !matches!(words.next(), Some("struct" | "enum" | "trait")) {
+                continue;
+            }
+            if let Some(name) = words.next() {
+                places.entry(name.to_string()).or_default().insert(format!("{}/{}", source.home, source.path));
+            }
+        }
+    }
+    let shared: Vec<&String> = places.iter().filter(|(_, places)| places.len() > 1).map(|(name, _)| name).collect();
+    assert!(places.len() > 900, "only {} types were found", places.len());
+    let share = (100 * shared.len()).div_ceil(places.len());
+    assert!(share <= SHARED_TYPES, "{} of {} types: {shared:?}", shared.len(), places.len());
+    assert!(share + 1 >= SHARED_TYPES, "{share} %: lower the number");
+}

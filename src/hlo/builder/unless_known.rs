@@ -66,7 +66,7 @@ fn opaque(e: &mut Emitter, operands: &[Value], why: LowerError) -> Result<Value>
     }
     let differs = operands.iter().any(Value::differs) || device::tells(instruction);
     let devices = if differs { e.lowering.devices.count() } else { 1 };
-    let mut call = Call { arrays, devices, op: ir::Opaque { name: name.clone(), terms, part: 0 } };
+    let mut call = UnlessKnownCall { arrays, devices, op: ir::Opaque { name: name.clone(), terms, part: 0 } };
     let value = call.value(e, &instruction.shape).map_err(|_| why.clone())?;
     let unknown = Unknown { name: instruction.name.clone(), what: name, at: instruction.at, why: why.why };
     e.lowering.unknown.iter_mut().for_each(|list| list.push(unknown.clone()));
@@ -74,7 +74,7 @@ fn opaque(e: &mut Emitter, operands: &[Value], why: LowerError) -> Result<Value>
 }
 
 /// A call of something opaque.
-struct Call {
+struct UnlessKnownCall {
     arrays: Vec<ValueId>,
     /// Number of devices with a result of their own; 1 if the results are the same on all.
     devices: usize,
@@ -82,7 +82,7 @@ struct Call {
     op: ir::Opaque,
 }
 
-impl Call {
+impl UnlessKnownCall {
     fn value(&mut self, e: &mut Emitter, shape: &ast::Shape) -> Result<Value> {
         if let ast::Shape::Tuple(parts) = shape {
             return Ok(Value::Tuple(parts.iter().map(|part| self.value(e, part)).collect::<Result<_>>()?));

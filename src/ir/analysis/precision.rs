@@ -4,7 +4,7 @@
 //! formats. Operations that move, pick, compare, scale by a power of two or add zero pass on the formats of their
 //! operands. All other operations fill their declared type.
 
-use crate::ir::{Binary, Computation, Instruction, Op, Program, Shape, Unary, ValueId};
+use crate::ir::{Binary, Class, Computation, Instruction, Op, Program, Shape, Unary, ValueId};
 use crate::num::F32;
 use crate::tensor::{DType, Tensor};
 
@@ -80,93 +80,101 @@ pub fn accumulates_in(program: &Program, regions: &Regions, instruction: &Instru
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
+/// An instruction of the entry, and the precision of the values before it.
+struct HeldSite<'a> {
+    program: &'a Program,
+    regions: &'a Regions,
+    instruction: &'a Instruction,
+    before: &'a [Held],
+}
+
 fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before: &[Held]) -> Held {
-    let operand = |at: usize| instruction.operands.get(at).and_then(|o| before[*o].first());
-    let declared = || match &instruction.shape {
-        Shape::Array { .. } => vec![precision_of(&instruction.shape)],
-        Shape::Tuple(parts) => parts.iter().map(precision_of).collect(),
-    };
-    let kept = |elements: Vec<Option<Precision>>| Held { elements, computes: false };
-    let joined = |operands: &[ValueId]| operands.iter().filter_map(|o| before[*o].first()).reduce(Precision::join);
-    // What is only scaled, or has nothing added to it.
-    let kept_value = match instruction.op {
-        Op::Binary(binary @ (Binary::Multiply | Binary::Divide)) => scaled(program, instruction, binary),
-        Op::Binary(binary @ (Binary::Add | Binary::Subtract)) => unchanged(program, instruction, binary),
-        _ => None,
-    };
-    match &instruction.op {
+    let site = HeldSite { program, regions, instruction, before };
+    match instruction.op.class() {
+        Class::Source => site.source(),
+        Class::Moves => kept(vec![site.joined(&instruction.operands)]),
+        Class::Converts => site.converted(),
+        Class::Elementwise => site.elementwise(),
+        Class::Combines => site.combined(),
+        Class::Ranks => site.ranked(),
+        Class::Lists => site.list(),
+        Class::Calls => site.computed(),
+    }
+}
+
+/// Numbers that the operands have as well.
+fn kept(elements: Vec<Option<Precision>>) -> Held {
+    Held { elements, computes: false }
+}
+
+impl HeldSite<'_> {
+    fn operand(&self, at: usize) -> Option<Precision> {
+        self.instruction.operands.get(at).and_then(|o| self.before[*o].first())
+    }
+
+    /// The formats of the declared type, which every number of it is within.
+    fn declared(&self) -> Vec<Option<Precision>> {
+        match &self.instruction.shape {
+            shape @ Shape::Array { .. } => vec![precision_of(shape)],
+            Shape::Tuple(parts) => parts.iter().map(precision_of).collect(),
+        }
+    }
+
+    /// Numbers of the operation's own, rounded to the declared type: true of any operation.
+    fn computed(&self) -> Held {
+        Held { elements: self.declared(), computes: true }
+    }
+
+    /// The format that holds the numbers of these operands.
+    fn joined(&self, operands: &[ValueId]) -> Option<Precision> {
+        operands.iter().filter_map(|o| self.before[*o].first()).reduce(Precision::join)
+    }
+
+    fn source(&self) -> Held {
+        match &self.instruction.op {
+            Op::Constant(value) => kept(vec![precision_of(&self.instruction.shape).map(|f| constant(value, f))]),
+            // Any number of the type, and none is rounded.
+            _ => kept(self.declared()),
+        }
+    }
+
+    fn converted(&self) -> Held {
+        let instruction = self.instruction;
         // Reinterpreted bits may be any number of the type, and none is rounded.
-        Op::Parameter(_) | Op::Iota { .. } | Op::BitcastConvert => kept(declared()),
-        Op::Constant(value) => kept(vec![precision_of(&instruction.shape).map(|f| constant(value, f))]),
-        Op::Convert if operand(0).is_none() => match instruction.operands.first().map(|o| &before[*o]) {
-            // An integer becomes a float; a predicate becomes 0 or 1.
-            Some(_) if is_predicate(program, instruction) => {
-                kept(vec![precision_of(&instruction.shape).map(|_| Precision::ANY)])
-            }
-            _ => Held { elements: declared(), computes: true },
-        },
-        Op::Convert | Op::ReducePrecision { .. } => {
-            let to = target(instruction, operand(0));
-            kept(vec![to.and_then(|to| operand(0).map(|from| from.round_to(to)))])
+        if instruction.op == Op::BitcastConvert {
+            return kept(self.declared());
         }
-        Op::Reshape
-        | Op::Copy
-        | Op::OptimizationBarrier
-        | Op::Broadcast { .. }
-        | Op::Transpose { .. }
-        | Op::Slice { .. }
-        | Op::Reverse { .. }
-        | Op::DynamicSlice { .. }
-        | Op::DynamicUpdateSlice
-        | Op::Concatenate { .. }
-        | Op::Pad { .. }
-        | Op::Gather(_) => kept(vec![joined(&instruction.operands)]),
-        Op::Select => kept(vec![joined(&instruction.operands[1..])]),
-        Op::Clamp | Op::Binary(Binary::Maximum | Binary::Minimum) => kept(vec![joined(&instruction.operands)]),
-        Op::Unary(
-            Unary::Abs | Unary::Negate | Unary::Ceil | Unary::Floor | Unary::RoundNearestAfz | Unary::RoundNearestEven,
-        ) => kept(vec![operand(0)]),
-        Op::Binary(binary) if kept_value.is_some() => {
-            let of = kept_value.and_then(|of| before[of].first());
-            let declared = precision_of(&instruction.shape);
-            let scales = matches!(binary, Binary::Multiply | Binary::Divide);
-            match of.filter(|of| scales && declared.is_some_and(|d| d.exponent_bits != of.exponent_bits)) {
-                Some(_) => Held { elements: vec![declared], computes: true },
-                None => kept(vec![of]),
-            }
-        }
-        Op::Unary(Unary::Sign) => kept(vec![operand(0).map(|_| Precision::ANY)]),
-        Op::Tuple => kept(instruction.operands.iter().map(|o| before[*o].first()).collect()),
-        Op::GetTupleElement(index) => {
-            let tuple = instruction.operands.first().map(|o| &before[*o]);
-            kept(vec![tuple.and_then(|t| t.elements.get(*index).copied().flatten())])
-        }
-        Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } if regions.picks(*to_apply) => {
-            let arrays = instruction.operands.len() / 2;
-            // What is picked may be rounded on the way.
-            let steps = steps_hold(&program.computations[*to_apply]).unwrap_or(Precision::UNLIMITED);
-            let element = |at: usize| {
-                let picked = joined(&[instruction.operands[at], instruction.operands[at + arrays]]);
-                picked.map(|picked| picked.round_to(steps))
+        // An integer becomes a float; a predicate becomes 0 or 1.
+        if instruction.op == Op::Convert && self.operand(0).is_none() {
+            return match is_predicate(self.program, instruction) {
+                true => kept(vec![precision_of(&instruction.shape).map(|_| Precision::ANY)]),
+                false => self.computed(),
             };
-            kept((0..arrays).map(element).collect())
         }
-        Op::Scatter { to_apply, .. }
-            if regions.picks(*to_apply) || program.computations[*to_apply].gives_parameter(1) =>
-        {
-            // An array, the indices, the updates; of several arrays each is held as declared.
-            match instruction.operands[..] {
-                [array, _, updates] => kept(vec![joined(&[array, updates])]),
-                _ => kept(declared()),
-            }
+        let to = target(instruction, self.operand(0));
+        kept(vec![to.and_then(|to| self.operand(0).map(|from| from.round_to(to)))])
+    }
+
+    fn elementwise(&self) -> Held {
+        let operands = &self.instruction.operands;
+        match self.instruction.op {
+            Op::Unary(unary) => self.unary(unary),
+            Op::Binary(binary) => self.binary(binary),
+            Op::Select => kept(vec![self.joined(&operands[1..])]),
+            Op::Clamp => kept(vec![self.joined(operands)]),
+            _ => self.computed(),
         }
-        Op::Sort { .. } => kept(instruction.operands.iter().map(|o| before[*o].first()).collect()),
-        Op::TopK { .. } => kept(vec![operand(0), None]),
-        Op::ApproxTopK(_) | Op::PartialReduce(_) => {
-            kept(vec![joined(&[instruction.operands[0], instruction.operands[2]]), None])
-        }
-        Op::Unary(
+    }
+
+    fn unary(&self, unary: Unary) -> Held {
+        match unary {
+            Unary::Abs
+            | Unary::Negate
+            | Unary::Ceil
+            | Unary::Floor
+            | Unary::RoundNearestAfz
+            | Unary::RoundNearestEven => kept(vec![self.operand(0)]),
+            Unary::Sign => kept(vec![self.operand(0).map(|_| Precision::ANY)]),
             Unary::Cbrt
             | Unary::Cosine
             | Unary::CountLeadingZeros
@@ -183,14 +191,24 @@ fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before
             | Unary::Sine
             | Unary::Sqrt
             | Unary::Tan
-            | Unary::Tanh,
-        )
-        | Op::Binary(
-            Binary::Add
-            | Binary::And
+            | Unary::Tanh => self.computed(),
+        }
+    }
+
+    fn binary(&self, binary: Binary) -> Held {
+        let (program, instruction) = (self.program, self.instruction);
+        match binary {
+            Binary::Maximum | Binary::Minimum => kept(vec![self.joined(&instruction.operands)]),
+            Binary::Multiply | Binary::Divide => match scaled(program, instruction, binary) {
+                Some(value) => self.scaled(value),
+                None => self.computed(),
+            },
+            Binary::Add | Binary::Subtract => match unchanged(program, instruction, binary) {
+                Some(value) => kept(vec![self.before[value].first()]),
+                None => self.computed(),
+            },
+            Binary::And
             | Binary::Atan2
-            | Binary::Divide
-            | Binary::Multiply
             | Binary::MultiplyHigh
             | Binary::Or
             | Binary::Power
@@ -198,17 +216,67 @@ fn holds(program: &Program, regions: &Regions, instruction: &Instruction, before
             | Binary::ShiftLeft
             | Binary::ShiftRightArithmetic
             | Binary::ShiftRightLogical
-            | Binary::Subtract
-            | Binary::Xor,
-        )
-        | Op::Compare { .. }
-        | Op::Reduce { .. }
-        | Op::ReduceWindow { .. }
-        | Op::Scatter { .. }
-        | Op::Dot { .. }
-        | Op::Call { .. }
-        | Op::While { .. }
-        | Op::Opaque(_) => Held { elements: declared(), computes: true },
+            | Binary::Xor => self.computed(),
+        }
+    }
+
+    /// A value times a power of two: in formats with other exponents it may be rounded.
+    fn scaled(&self, value: ValueId) -> Held {
+        let of = self.before[value].first();
+        let declared = precision_of(&self.instruction.shape);
+        match of.filter(|of| declared.is_some_and(|d| d.exponent_bits != of.exponent_bits)) {
+            Some(_) => Held { elements: vec![declared], computes: true },
+            None => kept(vec![of]),
+        }
+    }
+
+    /// Reductions and scatters that pick; any other operation of the class rounds to its declared type.
+    fn combined(&self) -> Held {
+        let (operands, regions) = (&self.instruction.operands, self.regions);
+        match self.instruction.op {
+            Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } if regions.picks(to_apply) => {
+                let arrays = operands.len() / 2;
+                // What is picked may be rounded on the way.
+                let steps = steps_hold(&self.program.computations[to_apply]).unwrap_or(Precision::UNLIMITED);
+                let element = |at: usize| {
+                    let picked = self.joined(&[operands[at], operands[at + arrays]]);
+                    picked.map(|picked| picked.round_to(steps))
+                };
+                kept((0..arrays).map(element).collect())
+            }
+            Op::Scatter { to_apply, .. }
+                if regions.picks(to_apply) || self.program.computations[to_apply].gives_parameter(1) =>
+            {
+                // An array, the indices, the updates; of several arrays each is held as declared.
+                match operands[..] {
+                    [array, _, updates] => kept(vec![self.joined(&[array, updates])]),
+                    _ => kept(self.declared()),
+                }
+            }
+            _ => self.computed(),
+        }
+    }
+
+    fn ranked(&self) -> Held {
+        let operands = &self.instruction.operands;
+        match self.instruction.op {
+            Op::Sort { .. } => kept(operands.iter().map(|o| self.before[*o].first()).collect()),
+            Op::TopK { .. } => kept(vec![self.operand(0), None]),
+            Op::ApproxTopK(_) | Op::PartialReduce(_) => kept(vec![self.joined(&[operands[0], operands[2]]), None]),
+            _ => self.computed(),
+        }
+    }
+
+    fn list(&self) -> Held {
+        let operands = &self.instruction.operands;
+        match self.instruction.op {
+            Op::Tuple => kept(operands.iter().map(|o| self.before[*o].first()).collect()),
+            Op::GetTupleElement(index) => {
+                let tuple = operands.first().map(|o| &self.before[*o]);
+                kept(vec![tuple.and_then(|t| t.elements.get(index).copied().flatten())])
+            }
+            _ => self.computed(),
+        }
     }
 }
 

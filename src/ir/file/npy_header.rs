@@ -59,7 +59,7 @@ pub(super) fn split(bytes: &[u8]) -> Result<(Header, &[u8]), String> {
 
 /// A header's text.
 fn parse(text: &str) -> Result<Header, String> {
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = HeaderReader { text, at: 0 };
     let (mut descr, mut fortran_order, mut shape) = (None, None, None);
     reader.require('{')?;
     while !reader.accept('}') {
@@ -97,12 +97,12 @@ fn parse(text: &str) -> Result<Header, String> {
 }
 
 /// Literals of Python, one after another.
-struct Reader<'a> {
+struct HeaderReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> HeaderReader<'a> {
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }

@@ -34,7 +34,7 @@ pub use index_dims::{GatherDims, ScatterDims};
 pub use infer::{ShapeError, infer};
 pub use library_function::{Convolution, Decomposition, Fft, FftKind, LibraryFunction, TriangularSystem};
 pub use mark::{Mark, Turns};
-pub use op::{ApproxTopK, Class, ComputationId, Op, PartialReduce, TRIP_BOUND};
+pub use op::{ApproxTopK, Class, ComputationId, ElementMove, Op, PartialReduce, TRIP_BOUND};
 pub use opaque::Opaque;
 pub use program::{Computation, Double, Instruction, Program, Shape, ValueId};
 pub use scalar_op::{Binary, Compare, CompareOrder, Precision, Unary};

@@ -7,7 +7,7 @@ use std::mem::needs_drop;
 use std::ops::Range;
 
 use super::index_dims::{GatherDims, ScatterDims};
-use super::op::Op;
+use super::op::{ElementMove, Op};
 use super::window::Window;
 
 /// Elements of both dims in a tile of a transpose: lines of the cache are used up while they are there.
@@ -25,21 +25,26 @@ pub fn permute<T: Clone>(elements: &[T], dims: &[usize], order: &[usize]) -> Vec
 /// Positions, in an operand of these dims, of the elements of a result of `rank` dims: that of the first one, and the
 /// step from one to the next along each dim. `None` if the operation picks elements in another way.
 pub fn steps(op: &Op, dims: &[usize], rank: usize) -> Option<(isize, Vec<isize>)> {
+    steps_of(op.movement()?, dims, rank)
+}
+
+/// [`steps`] of a movement.
+fn steps_of(movement: ElementMove<'_>, dims: &[usize], rank: usize) -> Option<(isize, Vec<isize>)> {
     let strides = row_major(dims);
-    match op {
-        Op::Broadcast { dims: along } => {
+    match movement {
+        ElementMove::Broadcast { dims: along } => {
             let mut steps = vec![0; rank];
             for (d, out) in along.iter().enumerate() {
                 steps[*out] = strides[d];
             }
             Some((0, steps))
         }
-        Op::Transpose { permutation } => Some((0, permutation.iter().map(|d| strides[*d]).collect())),
-        Op::Slice { start, stride, .. } => {
+        ElementMove::Transpose { permutation } => Some((0, permutation.iter().map(|d| strides[*d]).collect())),
+        ElementMove::Slice { start, stride, .. } => {
             let base = start.iter().zip(&strides).map(|(s, step)| *s as isize * step).sum();
             Some((base, stride.iter().zip(&strides).map(|(s, step)| *s as isize * step).collect()))
         }
-        Op::Reverse { dims: flipped } => {
+        ElementMove::Reverse { dims: flipped } => {
             let mut steps = strides.clone();
             let mut base = 0;
             for d in flipped {
@@ -48,7 +53,13 @@ pub fn steps(op: &Op, dims: &[usize], rank: usize) -> Option<(isize, Vec<isize>)
             }
             Some((base, steps))
         }
-        _ => None,
+        ElementMove::Identity
+        | ElementMove::Reshape
+        | ElementMove::Concatenate { .. }
+        | ElementMove::Pad { .. }
+        | ElementMove::DynamicSlice { .. }
+        | ElementMove::DynamicUpdateSlice
+        | ElementMove::Gather(_) => None,
     }
 }
 
@@ -60,7 +71,6 @@ pub fn steps(op: &Op, dims: &[usize], rank: usize) -> Option<(isize, Vec<isize>)
 ///
 /// # Panics
 /// For an operation of another class.
-#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
 pub fn apply<T: Clone>(
     op: &Op,
     operands: &[(&[T], &[usize])],
@@ -73,32 +83,38 @@ pub fn apply<T: Clone>(
         return Vec::new();
     }
     let strides = row_major(dims);
-    match op {
-        Op::Reshape | Op::Copy | Op::OptimizationBarrier => source.to_vec(),
-        Op::Broadcast { .. } | Op::Transpose { .. } | Op::Slice { .. } | Op::Reverse { .. } => {
-            let (base, steps) = steps(op, dims, out_dims.len()).unwrap_or_default();
+    let Some(movement) = op.movement() else { unreachable!("{} does not move elements", op.opcode()) };
+    match movement {
+        ElementMove::Identity | ElementMove::Reshape => source.to_vec(),
+        ElementMove::Broadcast { .. }
+        | ElementMove::Transpose { .. }
+        | ElementMove::Slice { .. }
+        | ElementMove::Reverse { .. } => {
+            let (base, steps) = steps_of(movement, dims, out_dims.len()).unwrap_or_default();
             strided(source, base, &steps, out_dims)
         }
-        Op::DynamicSlice { sizes } => strided(source, clamped_base(starts, dims, sizes, &strides), &strides, out_dims),
-        Op::DynamicUpdateSlice => {
+        ElementMove::DynamicSlice { sizes } => {
+            strided(source, clamped_base(starts, dims, sizes, &strides), &strides, out_dims)
+        }
+        ElementMove::DynamicUpdateSlice => {
             let (part, part_dims) = operands[1];
             let mut out = source.to_vec();
             update(&mut out, dims, part, part_dims, starts);
             out
         }
-        Op::Concatenate { dim } => {
+        ElementMove::Concatenate { dim } => {
             let inner: usize = dims[dim + 1..].iter().product();
-            let outer: usize = dims[..*dim].iter().product();
+            let outer: usize = dims[..dim].iter().product();
             let mut out = Vec::with_capacity(out_dims.iter().product());
             for o in 0..outer {
                 for (part, part_dims) in operands {
-                    let chunk = part_dims[*dim] * inner;
+                    let chunk = part_dims[dim] * inner;
                     out.extend_from_slice(&part[o * chunk..(o + 1) * chunk]);
                 }
             }
             out
         }
-        Op::Pad { low, interior, .. } => {
+        ElementMove::Pad { low, interior, .. } => {
             let fill = operands[1].0[0].clone();
             let mut out = vec![fill; out_dims.iter().product()];
             let out_strides = row_major(out_dims);
@@ -115,31 +131,7 @@ pub fn apply<T: Clone>(
             });
             out
         }
-        Op::Gather(numbers) => gather(numbers, source, dims, starts, starts_dims, out_dims),
-        Op::Parameter(_)
-        | Op::Constant(_)
-        | Op::Iota { .. }
-        | Op::Convert
-        | Op::BitcastConvert
-        | Op::ReducePrecision { .. }
-        | Op::Unary(_)
-        | Op::Binary(_)
-        | Op::Compare { .. }
-        | Op::Select
-        | Op::Clamp
-        | Op::Reduce { .. }
-        | Op::ReduceWindow { .. }
-        | Op::Scatter { .. }
-        | Op::Sort { .. }
-        | Op::TopK { .. }
-        | Op::ApproxTopK(_)
-        | Op::PartialReduce(_)
-        | Op::Dot { .. }
-        | Op::Tuple
-        | Op::GetTupleElement(_)
-        | Op::Call { .. }
-        | Op::While { .. }
-        | Op::Opaque(_) => unreachable!("{} does not move elements", op.opcode()),
+        ElementMove::Gather(numbers) => gather(numbers, source, dims, starts, starts_dims, out_dims),
     }
 }
 

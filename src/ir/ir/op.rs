@@ -235,6 +235,71 @@ pub enum Class {
     Calls,
 }
 
+/// An operation of [`Class::Moves`] with its attributes, which are those of its [`Op`]. Matches over it name every
+/// operation that moves elements and no other.
+#[derive(Clone, Copy, Debug)]
+pub enum ElementMove<'a> {
+    /// `copy` and `opt-barrier`, of tuples as well.
+    Identity,
+    /// [`Op::Reshape`].
+    Reshape,
+    /// [`Op::Broadcast`].
+    Broadcast {
+        /// A dim of the result for each of the operand's, ascending.
+        dims: &'a [usize],
+    },
+    /// [`Op::Transpose`].
+    Transpose {
+        /// A dim of the operand for each of the result's.
+        permutation: &'a [usize],
+    },
+    /// [`Op::Slice`].
+    Slice {
+        /// The first index along each dim.
+        start: &'a [usize],
+        /// The end, which is left out.
+        limit: &'a [usize],
+        /// From one index to the next; at least 1.
+        stride: &'a [usize],
+    },
+    /// [`Op::Concatenate`].
+    Concatenate {
+        /// The dim along which.
+        dim: usize,
+    },
+    /// [`Op::Pad`].
+    Pad {
+        /// Fill before the first element of each dim.
+        low: &'a [i64],
+        /// Fill behind the last element.
+        high: &'a [i64],
+        /// Fill between neighbouring elements.
+        interior: &'a [usize],
+    },
+    /// [`Op::Reverse`].
+    Reverse {
+        /// The dims along which.
+        dims: &'a [usize],
+    },
+    /// [`Op::DynamicSlice`].
+    DynamicSlice {
+        /// Extents of the slice.
+        sizes: &'a [usize],
+    },
+    /// [`Op::DynamicUpdateSlice`].
+    DynamicUpdateSlice,
+    /// [`Op::Gather`].
+    Gather(&'a GatherDims),
+}
+
+/// A class, and the attributes of an operation that moves elements.
+#[derive(Clone, Copy)]
+enum ClassedMove<'a> {
+    Moves(ElementMove<'a>),
+    /// Any other class.
+    Of(Class),
+}
+
 impl Op {
     /// The computations that the operation calls.
     pub fn callees(&self) -> impl Iterator<Item = ComputationId> {
@@ -266,7 +331,10 @@ impl Op {
 
     /// Its effect on elements.
     pub const fn class(&self) -> Class {
-        self.row().1
+        match self.row().1 {
+            ClassedMove::Moves(_) => Class::Moves,
+            ClassedMove::Of(class) => class,
+        }
     }
 
     /// The position of the first operand that is a start index, for operations that take them.
@@ -283,45 +351,68 @@ impl Op {
         self.row().0
     }
 
+    /// The movement of elements that it is; `None` for operations of other classes than [`Class::Moves`].
+    pub const fn movement(&self) -> Option<ElementMove<'_>> {
+        match self.row().1 {
+            ClassedMove::Moves(movement) => Some(movement),
+            _ => None,
+        }
+    }
+
     /// Its opcode and its effect on elements.
-    const fn row(&self) -> (&'static str, Class) {
+    const fn row(&self) -> (&'static str, ClassedMove<'_>) {
+        use ClassedMove::{Moves, Of};
         match self {
-            Op::Parameter(_) => ("parameter", Class::Source),
-            Op::Constant(_) => ("constant", Class::Source),
-            Op::Iota { .. } => ("iota", Class::Source),
-            Op::Convert => ("convert", Class::Converts),
-            Op::BitcastConvert => ("bitcast-convert", Class::Converts),
-            Op::ReducePrecision { .. } => ("reduce-precision", Class::Converts),
-            Op::OptimizationBarrier => ("opt-barrier", Class::Moves),
-            Op::Copy => ("copy", Class::Moves),
-            Op::Broadcast { .. } => ("broadcast", Class::Moves),
-            Op::Reshape => ("reshape", Class::Moves),
-            Op::Transpose { .. } => ("transpose", Class::Moves),
-            Op::Slice { .. } => ("slice", Class::Moves),
-            Op::Concatenate { .. } => ("concatenate", Class::Moves),
-            Op::Pad { .. } => ("pad", Class::Moves),
-            Op::Reverse { .. } => ("reverse", Class::Moves),
-            Op::DynamicSlice { .. } => ("dynamic-slice", Class::Moves),
-            Op::DynamicUpdateSlice => ("dynamic-update-slice", Class::Moves),
-            Op::Gather(_) => ("gather", Class::Moves),
-            Op::Scatter { .. } => ("scatter", Class::Combines),
-            Op::Unary(unary) => (unary.name(), Class::Elementwise),
-            Op::Binary(binary) => (binary.name(), Class::Elementwise),
-            Op::Compare { .. } => ("compare", Class::Elementwise),
-            Op::Select => ("select", Class::Elementwise),
-            Op::Clamp => ("clamp", Class::Elementwise),
-            Op::Reduce { .. } => ("reduce", Class::Combines),
-            Op::ReduceWindow { .. } => ("reduce-window", Class::Combines),
-            Op::Sort { .. } => ("sort", Class::Ranks),
-            Op::TopK { .. } => ("topk", Class::Ranks),
-            Op::ApproxTopK(_) => ("ApproxTopK", Class::Ranks),
-            Op::PartialReduce(_) => ("PartialReduce", Class::Ranks),
-            Op::Dot { .. } => ("dot", Class::Combines),
-            Op::Tuple => ("tuple", Class::Lists),
-            Op::GetTupleElement(_) => ("get-tuple-element", Class::Lists),
-            Op::Call { .. } => ("call", Class::Calls),
-            Op::While { .. } => ("while", Class::Calls),
-            Op::Opaque(_) => ("opaque", Class::Combines),
+            Op::Parameter(_) => ("parameter", Of(Class::Source)),
+            Op::Constant(_) => ("constant", Of(Class::Source)),
+            Op::Iota { .. } => ("iota", Of(Class::Source)),
+            Op::Convert => ("convert", Of(Class::Converts)),
+            Op::BitcastConvert => ("bitcast-convert", Of(Class::Converts)),
+            Op::ReducePrecision { .. } => ("reduce-precision", Of(Class::Converts)),
+            Op::OptimizationBarrier => ("opt-barrier", Moves(ElementMove::Identity)),
+            Op::Copy => ("copy", Moves(ElementMove::Identity)),
+            Op::Broadcast { dims } => ("broadcast", Moves(ElementMove::Broadcast { dims: dims.as_slice() })),
+            Op::Reshape => ("reshape", Moves(ElementMove::Reshape)),
+            Op::Transpose { permutation } => {
+                ("transpose", Moves(ElementMove::Transpose { permutation: permutation.as_slice() }))
+            }
+            Op::Slice { start, limit, stride } => (
+                "slice",
+                Moves(ElementMove::Slice {
+                    start: start.as_slice(),
+                    limit: limit.as_slice(),
+                    stride: stride.as_slice(),
+                }),
+            ),
+            Op::Concatenate { dim } => ("concatenate", Moves(ElementMove::Concatenate { dim: *dim })),
+            Op::Pad { low, high, interior } => (
+                "pad",
+                Moves(ElementMove::Pad { low: low.as_slice(), high: high.as_slice(), interior: interior.as_slice() }),
+            ),
+            Op::Reverse { dims } => ("reverse", Moves(ElementMove::Reverse { dims: dims.as_slice() })),
+            Op::DynamicSlice { sizes } => {
+                ("dynamic-slice", Moves(ElementMove::DynamicSlice { sizes: sizes.as_slice() }))
+            }
+            Op::DynamicUpdateSlice => ("dynamic-update-slice", Moves(ElementMove::DynamicUpdateSlice)),
+            Op::Gather(dims) => ("gather", Moves(ElementMove::Gather(dims))),
+            Op::Scatter { .. } => ("scatter", Of(Class::Combines)),
+            Op::Unary(unary) => (unary.name(), Of(Class::Elementwise)),
+            Op::Binary(binary) => (binary.name(), Of(Class::Elementwise)),
+            Op::Compare { .. } => ("compare", Of(Class::Elementwise)),
+            Op::Select => ("select", Of(Class::Elementwise)),
+            Op::Clamp => ("clamp", Of(Class::Elementwise)),
+            Op::Reduce { .. } => ("reduce", Of(Class::Combines)),
+            Op::ReduceWindow { .. } => ("reduce-window", Of(Class::Combines)),
+            Op::Sort { .. } => ("sort", Of(Class::Ranks)),
+            Op::TopK { .. } => ("topk", Of(Class::Ranks)),
+            Op::ApproxTopK(_) => ("ApproxTopK", Of(Class::Ranks)),
+            Op::PartialReduce(_) => ("PartialReduce", Of(Class::Ranks)),
+            Op::Dot { .. } => ("dot", Of(Class::Combines)),
+            Op::Tuple => ("tuple", Of(Class::Lists)),
+            Op::GetTupleElement(_) => ("get-tuple-element", Of(Class::Lists)),
+            Op::Call { .. } => ("call", Of(Class::Calls)),
+            Op::While { .. } => ("while", Of(Class::Calls)),
+            Op::Opaque(_) => ("opaque", Of(Class::Combines)),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! Tarjan 1975). An axis is held if an attribute that does not follow from the operands' extents fixes its own (the
 //! limits of a slice, the sizes that a concatenation adds up), or if the program continues in another computation.
 
-use crate::ir::{DotDims, Instruction, Op, Program, Shape, ValueId, WindowDim};
+use crate::ir::{Class, DotDims, ElementMove, Instruction, Op, Program, Shape, ValueId, WindowDim};
 
 /// Dims of one extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,40 +145,48 @@ impl<'p> Finder<'p> {
         self.of[instruction.operands[at]].first().cloned().unwrap_or_default()
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn instruction(&mut self, id: ValueId, instruction: &Instruction) {
         let own = self.of[id].clone();
-        let out: Vec<usize> = own.first().cloned().unwrap_or_default();
-        let operand = |finder: &Finder, at: usize| finder.operand(instruction, at);
-        match &instruction.op {
-            Op::Parameter(_) | Op::Constant(_) | Op::Iota { .. } => {}
-            Op::Convert
-            | Op::BitcastConvert
-            | Op::ReducePrecision { .. }
-            | Op::OptimizationBarrier
-            | Op::Copy
-            | Op::Unary(_)
-            | Op::Reverse { .. } => {
-                let from = self.of[instruction.operands[0]].clone();
-                from.iter().zip(&own).for_each(|(from, to)| self.join_each(from, to));
-            }
-            Op::Binary(_) | Op::Compare { .. } | Op::Select | Op::Clamp => {
+        match (instruction.op.class(), instruction.op.movement()) {
+            (Class::Source, _) => {}
+            (Class::Converts | Class::Elementwise, _) => {
                 for at in 0..instruction.operands.len() {
-                    let from = operand(self, at);
-                    self.join_each(&from, &out);
+                    let from = self.operand(instruction, at);
+                    own.iter().for_each(|to| self.join_each(&from, to));
                 }
             }
-            Op::Broadcast { dims } => {
-                let from = operand(self, 0);
+            (_, Some(movement)) => self.movement(movement, instruction, &own),
+            (Class::Moves | Class::Combines, None) => self.combine(instruction, &own),
+            (Class::Ranks, None) => self.rank(instruction, &own),
+            (Class::Lists, None) => self.list(instruction, &own),
+            (Class::Calls, None) => self.hold_all(instruction, &own, "runs a computation of its own"),
+        }
+    }
+
+    /// Holds all dims of the operands and the results: right for any operation.
+    fn hold_all(&mut self, instruction: &Instruction, own: &[Vec<usize>], why: &str) {
+        let all = instruction.operands.iter().flat_map(|operand| self.of[*operand].clone());
+        let all: Vec<Vec<usize>> = all.chain(own.iter().cloned()).collect();
+        all.iter().for_each(|dims| self.hold(dims, instruction, why));
+    }
+
+    fn movement(&mut self, movement: ElementMove<'_>, instruction: &Instruction, own: &[Vec<usize>]) {
+        let out: Vec<usize> = own.first().cloned().unwrap_or_default();
+        let from = self.operand(instruction, 0);
+        match movement {
+            ElementMove::Identity => {
+                let from = self.of[instruction.operands[0]].clone();
+                from.iter().zip(own).for_each(|(from, to)| self.join_each(from, to));
+            }
+            ElementMove::Reverse { .. } => self.join_each(&from, &out),
+            ElementMove::Broadcast { dims } => {
                 from.iter().zip(dims).for_each(|(from, to)| self.join(*from, out[*to]));
             }
-            Op::Transpose { permutation } => {
-                let from = operand(self, 0);
+            ElementMove::Transpose { permutation } => {
                 permutation.iter().zip(&out).for_each(|(from_dim, to)| self.join(from[*from_dim], *to));
             }
-            Op::Reshape => self.reshape(instruction, &operand(self, 0), &out),
-            Op::Slice { start, limit, stride } => {
-                let from = operand(self, 0);
+            ElementMove::Reshape => self.reshape(instruction, &from, &out),
+            ElementMove::Slice { start, limit, stride } => {
                 for (d, dim) in from.iter().enumerate() {
                     match (start[d], limit[d], stride[d]) == (0, self.extents[*dim], 1) {
                         true => self.join(*dim, out[d]),
@@ -186,19 +194,18 @@ impl<'p> Finder<'p> {
                     }
                 }
             }
-            Op::Concatenate { dim } => {
+            ElementMove::Concatenate { dim } => {
                 for at in 0..instruction.operands.len() {
-                    let from = operand(self, at);
+                    let from = self.operand(instruction, at);
                     for (d, (from, to)) in from.iter().zip(&out).enumerate() {
-                        match d == *dim {
+                        match d == dim {
                             true => self.hold(&[*from, *to], instruction, "adds extents up"),
                             false => self.join(*from, *to),
                         }
                     }
                 }
             }
-            Op::Pad { low, high, interior } => {
-                let from = operand(self, 0);
+            ElementMove::Pad { low, high, interior } => {
                 for (d, (from, to)) in from.iter().zip(&out).enumerate() {
                     match (low[d], high[d], interior[d]) == (0, 0, 0) {
                         true => self.join(*from, *to),
@@ -206,31 +213,37 @@ impl<'p> Finder<'p> {
                     }
                 }
             }
-            Op::DynamicSlice { .. } => {
-                let from = operand(self, 0);
+            ElementMove::DynamicSlice { .. } => {
                 self.join_each(&from, &out);
                 self.indices(&instruction.operands[1..], &from);
             }
-            Op::DynamicUpdateSlice => {
-                let (array, update) = (operand(self, 0), operand(self, 1));
-                self.join_each(&array, &out);
+            ElementMove::DynamicUpdateSlice => {
+                let update = self.operand(instruction, 1);
+                self.join_each(&from, &out);
                 self.join_each(&update, &out);
-                self.indices(&instruction.operands[2..], &array);
+                self.indices(&instruction.operands[2..], &from);
             }
-            Op::Gather(dims) => self.gather(dims, instruction, &out),
-            Op::Scatter { dims, .. } => self.scatter(dims, instruction, &own),
+            ElementMove::Gather(dims) => self.gather(dims, instruction, &out),
+        }
+    }
+
+    /// An operation that combines elements; one that has no arm here holds all of its dims.
+    fn combine(&mut self, instruction: &Instruction, own: &[Vec<usize>]) {
+        let out: Vec<usize> = own.first().cloned().unwrap_or_default();
+        match &instruction.op {
+            Op::Scatter { dims, .. } => self.scatter(dims, instruction, own),
             Op::Reduce { dims, .. } => {
                 let arrays = instruction.operands.len() / 2;
-                let first = operand(self, 0);
+                let first = self.operand(instruction, 0);
                 let left: Vec<usize> = (0..first.len()).filter(|d| !dims.contains(d)).map(|d| first[d]).collect();
                 for (at, to) in own.iter().enumerate().take(arrays) {
-                    let from = operand(self, at);
+                    let from = self.operand(instruction, at);
                     self.join_each(&first, &from);
                     self.join_each(&left, to);
                 }
             }
             Op::ReduceWindow { window, .. } => {
-                let from = operand(self, 0);
+                let from = self.operand(instruction, 0);
                 for (window, (from, to)) in window.0.iter().zip(from.iter().zip(&out)) {
                     let extent = self.extents[*from];
                     match *window == WindowDim::of_size(1) || is_running(window, extent) {
@@ -239,43 +252,48 @@ impl<'p> Finder<'p> {
                     }
                 }
             }
-            Op::Sort { .. } => {
-                for (at, to) in own.iter().enumerate() {
-                    let from = operand(self, at);
-                    self.join_each(&from, &out);
-                    self.join_each(&from, to);
-                }
+            Op::Dot { dims, .. } => {
+                let [lhs, rhs] = [0, 1].map(|at| self.operand(instruction, at));
+                self.dot(dims, &lhs, &rhs, &out);
             }
-            Op::TopK { .. } | Op::ApproxTopK(_) | Op::PartialReduce(_) => {
-                let from = operand(self, 0);
-                let last = from.len() - 1;
-                for to in &own {
-                    self.join_each(&from[..last], &to[..last]);
-                    match &instruction.op {
-                        Op::TopK { .. } => self.join(out[last], to[last]),
-                        _ => self.hold(&[from[last], to[last]], instruction, "sizes bins by it"),
-                    }
-                }
+            Op::Opaque(_) => self.hold_all(instruction, own, "runs a computation of its own"),
+            _ => self.hold_all(instruction, own, "is not known along its dims"),
+        }
+    }
+
+    /// An operation that ranks along the last dim, or along one dim of arrays that are ordered together.
+    fn rank(&mut self, instruction: &Instruction, own: &[Vec<usize>]) {
+        let out: Vec<usize> = own.first().cloned().unwrap_or_default();
+        if let Op::Sort { .. } = instruction.op {
+            for (at, to) in own.iter().enumerate() {
+                let from = self.operand(instruction, at);
+                self.join_each(&from, &out);
+                self.join_each(&from, to);
             }
-            Op::Dot { dims, .. } => self.dot(dims, &operand(self, 0), &operand(self, 1), &out),
-            Op::Tuple => {
-                let parts = instruction.operands.iter().flat_map(|operand| self.of[*operand].clone());
-                let parts: Vec<Vec<usize>> = parts.collect();
-                parts.iter().zip(&own).for_each(|(from, to)| self.join_each(from, to));
+            return;
+        }
+        let from = self.operand(instruction, 0);
+        let last = from.len() - 1;
+        for to in own {
+            self.join_each(&from[..last], &to[..last]);
+            match &instruction.op {
+                Op::TopK { .. } => self.join(out[last], to[last]),
+                _ => self.hold(&[from[last], to[last]], instruction, "sizes bins by it"),
             }
+        }
+    }
+
+    fn list(&mut self, instruction: &Instruction, own: &[Vec<usize>]) {
+        let from: Vec<Vec<usize>> = match instruction.op {
             Op::GetTupleElement(index) => {
                 let tuple = instruction.operands[0];
                 let Shape::Tuple(parts) = &self.program.entry().instructions[tuple].shape else { return };
-                let before: usize = parts[..*index].iter().map(|part| arrays(part).len()).sum();
-                let from: Vec<Vec<usize>> = self.of[tuple][before..before + own.len()].to_vec();
-                from.iter().zip(&own).for_each(|(from, to)| self.join_each(from, to));
+                let before: usize = parts[..index].iter().map(|part| arrays(part).len()).sum();
+                self.of[tuple][before..before + own.len()].to_vec()
             }
-            Op::Call { .. } | Op::While { .. } | Op::Opaque(_) => {
-                let all = instruction.operands.iter().flat_map(|operand| self.of[*operand].clone());
-                let all: Vec<Vec<usize>> = all.chain(own).collect();
-                all.iter().for_each(|dims| self.hold(dims, instruction, "runs a computation of its own"));
-            }
-        }
+            _ => instruction.operands.iter().flat_map(|operand| self.of[*operand].clone()).collect(),
+        };
+        from.iter().zip(own).for_each(|(from, to)| self.join_each(from, to));
     }
 
     /// Dims other than 1 that a reshape leaves as they are stay axes; dims that it joins or splits are held.

@@ -57,7 +57,16 @@ impl Problem<'_> {
             let window = Window { first: 0, rows, width: k, stride: k };
             isa.run(Strips::<1>(Packing { source, window, form, measure: false, packed: &mut left }));
             let initial = self.initial_sum();
-            isa.run(Band::<A> { passes, left: &left, right: &right, k, n, initial, out, arithmetic: PhantomData });
+            isa.run(FewStepsBand::<A> {
+                passes,
+                left: &left,
+                right: &right,
+                k,
+                n,
+                initial,
+                out,
+                arithmetic: PhantomData,
+            });
         };
         let parts = out.par_chunks_mut(ROWS * n).zip(lhs.par_chunks(ROWS * k));
         parts.for_each(|part| deadline.within(|| band(part)));
@@ -65,7 +74,7 @@ impl Problem<'_> {
 }
 
 /// Some rows of the product.
-struct Band<'a, A> {
+struct FewStepsBand<'a, A> {
     passes: Passes,
     /// Row by row, and panel by panel.
     left: &'a Packed,
@@ -78,7 +87,7 @@ struct Band<'a, A> {
     arithmetic: PhantomData<A>,
 }
 
-impl<A: Arithmetic> Work for Band<'_, A> {
+impl<A: Arithmetic> Work for FewStepsBand<'_, A> {
     type Output = ();
 
     #[inline(always)]
@@ -91,11 +100,11 @@ impl<A: Arithmetic> Work for Band<'_, A> {
     }
 }
 
-impl<A: Arithmetic> Band<'_, A> {
+impl<A: Arithmetic> FewStepsBand<'_, A> {
     /// Sums the passes over these parts of the operands.
     #[inline(always)]
     fn sum<const P: usize>(self, pairs: [[usize; 2]; P]) {
-        let Band { k, n, initial, .. } = self;
+        let FewStepsBand { k, n, initial, .. } = self;
         let parts = pairs.map(|[left, right]| (self.left.part(left), self.right.part(right).as_chunks::<PANEL>().0));
         for first in (0..n).step_by(STRIPE * PANEL) {
             for (row, out) in self.out.chunks_exact_mut(n).enumerate() {

@@ -61,21 +61,21 @@ fn three(values: &mut [f32], middle: &mut [f32], low: &mut [f32], parts: impl Fn
 
 /// Values that begin where a line of the cache does: a vector that lies across two lines takes two loads.
 #[derive(Debug, Default)]
-struct Lines {
+struct CacheLines {
     buffer: Vec<f32>,
     /// The first value that counts.
     first: usize,
 }
 
-impl Lines {
+impl CacheLines {
     /// Bytes in a line, and in the widest vector.
     const BYTES: usize = 64;
 
     /// Makes room for `count` values; what they are is undefined.
     fn resize(&mut self, count: usize) {
-        self.buffer.resize(count + Lines::BYTES / size_of::<f32>(), 0.0);
+        self.buffer.resize(count + CacheLines::BYTES / size_of::<f32>(), 0.0);
         // The answer may be that there is none; any beginning is right, this one is fast.
-        let first = self.buffer.as_ptr().align_offset(Lines::BYTES);
+        let first = self.buffer.as_ptr().align_offset(CacheLines::BYTES);
         self.first = first.min(self.buffer.len() - count);
     }
 
@@ -91,7 +91,7 @@ impl Lines {
 /// Tiles of one operand over a stretch of K, all of one size, one after the other; a buffer for each part.
 #[derive(Debug, Default)]
 pub(super) struct Packed {
-    parts: [Lines; 3],
+    parts: [CacheLines; 3],
     /// One a tile and part, where ranges were asked for.
     ranges: Vec<[Range; 3]>,
     /// Values in a tile.
@@ -150,7 +150,7 @@ impl Packing<'_> {
     #[inline(always)]
     fn convert(&mut self, at: usize) {
         let span = at * self.packed.tile..(at + 1) * self.packed.tile;
-        let [high, middle, low] = self.packed.parts.each_mut().map(Lines::values_mut);
+        let [high, middle, low] = self.packed.parts.each_mut().map(CacheLines::values_mut);
         let high = &mut high[span.clone()];
         let middle = middle.get_mut(span.clone()).unwrap_or_default();
         let low = low.get_mut(span).unwrap_or_default();

@@ -36,7 +36,7 @@ pub enum Source {
 }
 
 /// A word with the type that it was made in.
-struct Packed {
+struct PackedSymbols {
     word: Word,
     dtype: DType,
 }
@@ -44,7 +44,7 @@ struct Packed {
 /// Integers whose words are known, and floats by the symbols of their bits.
 #[derive(Default)]
 pub struct PackedIntegers {
-    words: RefCell<HashMap<Symbol, Packed>>,
+    words: RefCell<HashMap<Symbol, PackedSymbols>>,
     /// The float, and the type that it has as many bits of.
     floats: RefCell<HashMap<Symbol, (Symbol, DType)>>,
 }
@@ -236,7 +236,7 @@ impl Tracer<'_> {
         self.packed.floats.borrow_mut().insert(bits, (float, held));
         let own = Word::of_part(bits, Source::Moved(0), all_bits(integer));
         let word = own.shift_left(moved, u64::MAX);
-        self.packed.words.borrow_mut().entry(bits).or_insert(Packed { word: own, dtype: integer });
+        self.packed.words.borrow_mut().entry(bits).or_insert(PackedSymbols { word: own, dtype: integer });
         Some(word)
     }
 
@@ -261,7 +261,7 @@ impl Tracer<'_> {
         if let Some(constant) = symbol.integer() {
             return Some(Word::of_constant(constant as u64 & all));
         }
-        if let Some(Packed { word, dtype: made }) = self.packed.words.borrow().get(&symbol) {
+        if let Some(PackedSymbols { word, dtype: made }) = self.packed.words.borrow().get(&symbol) {
             // A conversion to another integer type keeps the symbol: of numbers that both types hold, the bits as well.
             let is_held = word.mask() & self::sign(*made) == 0 && word.mask() & (!all | sign) == 0;
             let is_alike = (made.bits(), made.is_signed()) == (dtype.bits(), dtype.is_signed());
@@ -306,7 +306,7 @@ impl Tracer<'_> {
             mixer.and(part.symbol).and_count(kind).and_count(number).and_count(part.mask as usize)
         });
         let symbol = symbol.symbol();
-        self.packed.words.borrow_mut().insert(symbol, Packed { word, dtype });
+        self.packed.words.borrow_mut().insert(symbol, PackedSymbols { word, dtype });
         symbol
     }
 }

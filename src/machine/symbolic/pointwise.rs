@@ -116,7 +116,7 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
             if *order == CompareOrder::Total && floats {
                 shows_nan();
             }
-            let comparison = Comparison::new(*direction, *order, from, tracer.machine.unit.flush);
+            let comparison = SymbolicComparison::new(*direction, *order, from, tracer.machine.unit.flush);
             Symbols::array(site.of(0).iter().zip(site.of(1)).map(|(a, b)| comparison.of(*a, *b)).collect())
         }
         Op::Select => select(site),
@@ -228,7 +228,7 @@ impl Function {
 }
 
 /// A comparison, from one side and of one direction.
-struct Comparison {
+struct SymbolicComparison {
     mixer: Mixer,
     direction: Compare,
     order: CompareOrder,
@@ -243,8 +243,8 @@ struct Comparison {
     sees_sign: bool,
 }
 
-impl Comparison {
-    fn new(direction: Compare, order: CompareOrder, dtype: DType, flush: bool) -> Comparison {
+impl SymbolicComparison {
+    fn new(direction: Compare, order: CompareOrder, dtype: DType, flush: bool) -> SymbolicComparison {
         let float = dtype.is_float();
         let (one, flips, negates) = direction.basic(!float || order == CompareOrder::Total);
         let compared_in = match dtype {
@@ -258,7 +258,7 @@ impl Comparison {
         let flushes = flush && float && dtype != DType::F64 && order == CompareOrder::Partial;
         let sees_sign = matches!(dtype, DType::F32 | DType::BF16) && order == CompareOrder::Partial;
         let integers = (!float).then_some(dtype);
-        Comparison { mixer, direction, order, integers, flips, negates, commutes, flushes, sees_sign }
+        SymbolicComparison { mixer, direction, order, integers, flips, negates, commutes, flushes, sees_sign }
     }
 
     fn of(&self, a: Symbol, b: Symbol) -> Symbol {
@@ -280,7 +280,7 @@ impl Comparison {
     }
 }
 
-impl Comparison {
+impl SymbolicComparison {
     /// A number rounded to bf16, where that keeps its sign and makes no zero of it: of f32 that are no subnormals, since bf16 has
     /// their exponents.
     fn rounded(&self, symbol: Symbol) -> Symbol {

@@ -26,7 +26,7 @@ impl StepRounding {
     }
 
     /// The type that each addition is rounded to.
-    pub const fn dtype(self) -> DType {
+    pub fn dtype(self) -> DType {
         match self {
             StepRounding::F32 => DType::F32,
             StepRounding::Bf16 => DType::BF16,

@@ -60,12 +60,12 @@ impl Check for DotCriterion {
 
 /// The criterion that is asked.
 #[derive(Clone, Copy)]
-enum Asked {
+enum AskedCriterion {
     Honest,
     Named(NamedRule),
 }
 
-impl Asked {
+impl AskedCriterion {
     fn names() -> Vec<&'static str> {
         NamedRule::ALL.iter().map(|rule| rule.name()).chain([HONEST]).collect()
     }
@@ -76,10 +76,10 @@ impl CaseCheck for DotCriterion {
         let missing = PlanFault::Missing { setting: "against", expected: "honest, tosa-dot, netlib, allclose or nmse" };
         let name = settings.against.as_deref().ok_or(missing)?;
         let asked = match NamedRule::from_name(name) {
-            Some(rule) => Asked::Named(rule),
-            None if name == HONEST => Asked::Honest,
+            Some(rule) => AskedCriterion::Named(rule),
+            None if name == HONEST => AskedCriterion::Honest,
             None => {
-                let hint = hint(name, Asked::names());
+                let hint = hint(name, AskedCriterion::names());
                 return Err(PlanFault::Criterion { name: name.to_string(), hint }.of("against"));
             }
         };
@@ -91,16 +91,16 @@ impl CaseCheck for DotCriterion {
             Some(precision) => case.mode.declare(precision).map_err(|e| PlanFault::from(e).of("declared"))?,
             None => case.mode.clone(),
         };
-        Ok(Box::new(Accepted { asked, declared }))
+        Ok(Box::new(AcceptedResult { asked, declared }))
     }
 }
 
-struct Accepted {
-    asked: Asked,
+struct AcceptedResult {
+    asked: AskedCriterion,
     declared: Mode,
 }
 
-impl Judge for Accepted {
+impl Judge for AcceptedResult {
     fn demands(&self) -> Vec<(usize, Demand)> {
         vec![(0, Demand::Rounded)]
     }
@@ -124,7 +124,7 @@ impl Judge for Accepted {
         let computed = got.data().to_f64s();
         let dtypes = [lhs.dtype(), rhs.dtype()];
         match self.asked {
-            Asked::Named(rule) => {
+            AskedCriterion::Named(rule) => {
                 let Some(magnitude) = batch.scale.get() else { return Err(ObserveError::NoTruth("sum |a| |b|")) };
                 let is_narrow = |dtype: crate::tensor::DType| dtype.format().is_some_and(|f: &Format| f.width() <= 8);
                 let results = DotResults {
@@ -138,7 +138,7 @@ impl Judge for Accepted {
                 };
                 tally.peak("ratio", rule.ratio(&results));
             }
-            Asked::Honest => {
+            AskedCriterion::Honest => {
                 let site = DotSite::as_written(dtypes.map(Some), matmul.sizes);
                 let Some(arithmetic) = DotArithmetic::of_mode(&self.declared, &site, out) else {
                     tally.refuse("no honest error is known of dots of f64");

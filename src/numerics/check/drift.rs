@@ -72,18 +72,18 @@ impl CaseCheck for Drift {
             None => (0..case.program.outputs().len()).find(|at| float(at).is_some()).unwrap_or(0),
         };
         let format = float(&output).ok_or_else(|| case.lacks("has no float there to drift").of("output"))?;
-        Ok(Box::new(Along { metric, slope, output, format }))
+        Ok(Box::new(AlongSequence { metric, slope, output, format }))
     }
 }
 
-struct Along {
+struct AlongSequence {
     metric: &'static dyn Metric,
     slope: f64,
     output: usize,
     format: &'static Format,
 }
 
-impl Judge for Along {
+impl Judge for AlongSequence {
     fn demands(&self) -> Vec<(usize, Demand)> {
         vec![(self.output, Demand::Stored)]
     }

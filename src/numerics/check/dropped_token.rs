@@ -98,13 +98,13 @@ impl CaseCheck for DroppedToken {
             None => case.output("keep").or_else(|_| case.output("token"))?,
         };
         let shown = match case.program.output_names[output].as_str() {
-            "keep" => Shown::Mask { order: case.program.output("tokens") },
+            "keep" => ShownChoice::Mask { order: case.program.output("tokens") },
             name @ ("max" | "threshold") => {
                 let scores = find(&["p", "z", "logits"]);
                 let missing = || case.lacks(format!("has no scores that could meet its {name}"));
-                Shown::Threshold { scores: scores.ok_or_else(missing)? }
+                ShownChoice::Threshold { scores: scores.ok_or_else(missing)? }
             }
-            _ => Shown::Token,
+            _ => ShownChoice::Token,
         };
         Ok(Box::new(Survives { output, shown, format, allowance: settings.allowance.unwrap_or(0.0) }))
     }
@@ -112,7 +112,7 @@ impl CaseCheck for DroppedToken {
 
 /// The form in which a result shows the surviving tokens.
 #[derive(Clone, Copy)]
-enum Shown {
+enum ShownChoice {
     /// One token a row.
     Token,
     /// A mask. Where it is in another order than the tokens', `order` is the result that holds their ids.
@@ -123,7 +123,7 @@ enum Shown {
 
 struct Survives {
     output: usize,
-    shown: Shown,
+    shown: ShownChoice,
     format: &'static Format,
     allowance: f64,
 }
@@ -189,23 +189,25 @@ impl Survives {
     /// The token that the row emitted, where the result is one.
     fn emitted(&self, batch: &Batch, row: usize) -> Option<usize> {
         match self.shown {
-            Shown::Token => usize::try_from(batch.got[self.output].data().get_i64(row)).ok(),
-            Shown::Mask { .. } | Shown::Threshold { .. } => None,
+            ShownChoice::Token => usize::try_from(batch.got[self.output].data().get_i64(row)).ok(),
+            ShownChoice::Mask { .. } | ShownChoice::Threshold { .. } => None,
         }
     }
 
     fn survives(&self, batch: &Batch, row: usize, top: &Top, emitted: Option<usize>) -> bool {
         let result = batch.got[self.output].data();
         match self.shown {
-            Shown::Token => emitted.is_some_and(|token| top.best.contains(&token)),
-            Shown::Mask { order: None } => top.best.iter().any(|token| result.get_i64(row * batch.n + token) != 0),
-            Shown::Mask { order: Some(order) } => {
+            ShownChoice::Token => emitted.is_some_and(|token| top.best.contains(&token)),
+            ShownChoice::Mask { order: None } => {
+                top.best.iter().any(|token| result.get_i64(row * batch.n + token) != 0)
+            }
+            ShownChoice::Mask { order: Some(order) } => {
                 let ids = batch.got[order].data();
                 (row * batch.n..(row + 1) * batch.n)
                     .take_while(|at| result.get_i64(*at) != 0)
                     .any(|at| top.best.contains(&(ids.get_i64(at) as usize)))
             }
-            Shown::Threshold { scores } => {
+            ShownChoice::Threshold { scores } => {
                 let (scores, least) = (batch.got[scores].data(), result.get_f64(row));
                 top.best.iter().any(|token| scores.get_f64(row * batch.n + token) >= least)
             }
@@ -216,11 +218,11 @@ impl Survives {
     fn witness(&self, batch: &Batch, row: usize, best: usize) -> Witness {
         let dtype = batch.got[self.output].dtype();
         match self.shown {
-            Shown::Token => Witness::at(batch, self.output, row, integer_hex(dtype, best as i64)),
-            Shown::Mask { .. } => {
+            ShownChoice::Token => Witness::at(batch, self.output, row, integer_hex(dtype, best as i64)),
+            ShownChoice::Mask { .. } => {
                 Witness::at(batch, self.output, place_in_mask(batch, row, best), integer_hex(dtype, 1))
             }
-            Shown::Threshold { scores } => {
+            ShownChoice::Threshold { scores } => {
                 let score = batch.got[scores].data().get_f64(row * batch.n + best);
                 Witness::at(batch, self.output, row, float_hex(score))
             }
@@ -243,7 +245,7 @@ impl Survives {
         let margin = top.margin_ulp.map_or("infinitely".to_string(), |m| format!("{m} ulp"));
         let instead = match (emitted, self.shown) {
             (Some(token), _) => format!("token {token} with declared score {} was emitted instead", shown(token)),
-            (None, Shown::Threshold { scores }) => {
+            (None, ShownChoice::Threshold { scores }) => {
                 let score = batch.got[scores].data().get_f64(row * batch.n + best);
                 let (name, least) = (&batch.program.output_names, batch.got[self.output].data().get_f64(row));
                 format!("its {} = {score} is below {} = {least}", name[scores], name[self.output])

@@ -71,16 +71,16 @@ impl CaseCheck for Overflow {
         };
         let found = output.and_then(|output| Some((output, formats[output]?)));
         let (output, format) = found.ok_or_else(|| case.lacks("has no float result"))?;
-        Ok(Box::new(Within { output, format }))
+        Ok(Box::new(WithinRange { output, format }))
     }
 }
 
-struct Within {
+struct WithinRange {
     output: usize,
     format: &'static Format,
 }
 
-impl Judge for Within {
+impl Judge for WithinRange {
     fn demands(&self) -> Vec<(usize, Demand)> {
         vec![(self.output, Demand::Rounded)]
     }

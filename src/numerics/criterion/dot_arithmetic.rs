@@ -171,7 +171,7 @@ impl DotArithmetic {
     }
 
     /// The bf16 parts of a number and what they leave of it.
-    fn parts(&self, value: f64) -> Parts {
+    fn parts(&self, value: f64) -> DotParts {
         let count = match self.passes {
             Passes::Three => 2,
             Passes::Six => 3,
@@ -189,11 +189,11 @@ impl DotArithmetic {
             *part = round_f64(&BF16, rest, direction);
             rest -= *part;
         }
-        Parts { parts, rest }
+        DotParts { parts, rest }
     }
 
     /// The part of `a b` that the passes do not have.
-    fn loss(&self, left: &Parts, right: &Parts, b: f64) -> f64 {
+    fn loss(&self, left: &DotParts, right: &DotParts, b: f64) -> f64 {
         let dropped = match self.passes {
             Passes::Three => DROPPED_OF_THREE,
             Passes::Six => DROPPED_OF_SIX,
@@ -206,7 +206,7 @@ impl DotArithmetic {
 }
 
 /// A number in bf16 parts, and the rest that is in none of them.
-struct Parts {
+struct DotParts {
     parts: [f64; 3],
     rest: f64,
 }

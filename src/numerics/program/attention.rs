@@ -76,7 +76,7 @@ impl BuiltIn for Attention {
         for value in &mut cached {
             *value = through_cache(&mut b, *value, parameters.text("cache"))?;
         }
-        let window = if bucket == 0 { None } else { Some(Context::new(parameters, n, bucket)) };
+        let window = if bucket == 0 { None } else { Some(AttentionContext::new(parameters, n, bucket)) };
         if let Some(window) = &window {
             for value in &mut cached {
                 *value = window.pad(&mut b, *value, parameters.text("filler"))?;
@@ -122,7 +122,7 @@ fn through_cache(b: &mut Builder, x: ValueId, cache: &str) -> Result<ValueId, Sh
 }
 
 /// Position of the context among padded places.
-struct Context {
+struct AttentionContext {
     /// Tokens of the context.
     n: usize,
     /// Places with padding.
@@ -131,10 +131,10 @@ struct Context {
     before: usize,
 }
 
-impl Context {
-    fn new(parameters: &Parameters, n: usize, bucket: usize) -> Context {
+impl AttentionContext {
+    fn new(parameters: &Parameters, n: usize, bucket: usize) -> AttentionContext {
         let places = n.div_ceil(bucket).saturating_mul(bucket);
-        Context { n, places, before: if parameters.text("side") == "left" { places - n } else { 0 } }
+        AttentionContext { n, places, before: if parameters.text("side") == "left" { places - n } else { 0 } }
     }
 
     /// `x` `[n, d]` as `[places, d]`. Tokens of another sequence are those of this one, last first, as often as it takes.

@@ -39,7 +39,7 @@ use Term::{Choice, Number, Opposite, Product, Quotient};
 
 /// Cost of a negation in LLVM's instruction selection (`TargetLowering::getNegatedExpression`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Cost {
+enum NegatibleCost {
     /// It cancels another negation.
     Cheaper,
     Neutral,
@@ -153,15 +153,16 @@ impl Term {
         }
     }
 
-    fn cost(&self) -> Cost {
+    fn cost(&self) -> NegatibleCost {
         match self {
-            Term::Value | Term::Outside(_) | Number { single: false, .. } => Cost::Expensive,
-            Number { single: true, .. } => Cost::Neutral,
-            Opposite(_) => Cost::Cheaper,
+            Term::Value | Term::Outside(_) | Number { single: false, .. } => NegatibleCost::Expensive,
+            Number { single: true, .. } => NegatibleCost::Neutral,
+            Opposite(_) => NegatibleCost::Cheaper,
             Product(parts) | Quotient(parts) => parts[0].cost().min(parts[1].cost()),
             Choice(sides) => match [sides[0].cost(), sides[1].cost()] {
-                [Cost::Cheaper, Cost::Cheaper | Cost::Neutral] | [Cost::Neutral, Cost::Cheaper] => Cost::Cheaper,
-                _ => Cost::Expensive,
+                [NegatibleCost::Cheaper, NegatibleCost::Cheaper | NegatibleCost::Neutral]
+                | [NegatibleCost::Neutral, NegatibleCost::Cheaper] => NegatibleCost::Cheaper,
+                _ => NegatibleCost::Expensive,
             },
         }
     }
@@ -229,7 +230,7 @@ impl Signs {
     pub fn adds(mut self, exchanges: impl FnOnce() -> bool) -> bool {
         self.combine();
         self.reassociate(exchanges);
-        !self.subtracts && self.terms.iter().all(|(_, term)| term.cost() != Cost::Cheaper)
+        !self.subtracts && self.terms.iter().all(|(_, term)| term.cost() != NegatibleCost::Cheaper)
     }
 
     /// InstCombine: it subtracts no negation and no product with a number, and adds no negation.
@@ -281,8 +282,8 @@ impl Signs {
     fn select(&mut self) {
         loop {
             let [left, right] = [0, 1].map(|at| self.terms[at].1.cost());
-            let most = if self.subtracts { Cost::Neutral } else { Cost::Cheaper };
-            let at = match (right <= most, left == Cost::Cheaper && !self.subtracts) {
+            let most = if self.subtracts { NegatibleCost::Neutral } else { NegatibleCost::Cheaper };
+            let at = match (right <= most, left == NegatibleCost::Cheaper && !self.subtracts) {
                 (true, _) => 1,
                 (false, true) => 0,
                 (false, false) => return,

@@ -19,7 +19,7 @@ pub fn apply(unary: Unary, values: &mut [f32], estimate: Estimate) -> bool {
     }
     match unary {
         Unary::Cbrt => each!(fdlibm::cube_root),
-        Unary::Cosine => run_loop::<Each<Cosine>>(values),
+        Unary::Cosine => run_loop::<Each<CosinePolynomial>>(values),
         Unary::Erf => {
             each!(|x| clamped(x, -ERF_CLAMP, ERF_CLAMP));
             run_loop::<Each<Erf>>(values);
@@ -27,10 +27,10 @@ pub fn apply(unary: Unary, values: &mut [f32], estimate: Estimate) -> bool {
         Unary::Sine => run_loop::<Each<Sine>>(values),
         Unary::Exponential => run_loop::<Each<Exponential>>(values),
         Unary::ExponentialMinusOne => run_loop::<Each<ExponentialMinusOne>>(values),
-        Unary::Log => run_loop::<Each<Log>>(values),
+        Unary::Log => run_loop::<Each<LogPolynomial>>(values),
         Unary::LogPlusOne => run_loop::<Each<LogPlusOne>>(values),
-        Unary::Logistic => run_loop::<Each<Logistic>>(values),
-        Unary::Tanh => run_loop::<Each<Tanh>>(values),
+        Unary::Logistic => run_loop::<Each<LogisticPolynomial>>(values),
+        Unary::Tanh => run_loop::<Each<TanhPolynomial>>(values),
         Unary::Tan => each!(fdlibm::tangent),
         Unary::Rsqrt => each!(|x| rsqrt_estimate::reciprocal_root(x, estimate)),
         // Correctly rounded, as a processor has it.
@@ -79,10 +79,10 @@ fn clamped(x: f32, low: f32, high: f32) -> f32 {
 }
 
 /// XLA calls the C library for these.
-struct Cosine;
+struct CosinePolynomial;
 struct Sine;
 
-impl Polynomial for Cosine {
+impl Polynomial for CosinePolynomial {
     #[inline(always)]
     fn value(x: f32) -> f32 {
         glibc::cosine(x)
@@ -127,9 +127,9 @@ pub fn folded_exponential(x: f32) -> f32 {
 }
 
 /// Cephes logf. Subnormal arguments count as 0.
-struct Log;
+struct LogPolynomial;
 
-impl Polynomial for Log {
+impl Polynomial for LogPolynomial {
     #[inline(always)]
     fn value(x: f32) -> f32 {
         if x.is_nan() || x < 0.0 {
@@ -177,15 +177,15 @@ impl Polynomial for LogPlusOne {
             let quotient = horner(x, &LOG_PLUS_ONE_P) / horner(x, &LOG_PLUS_ONE_Q);
             x + square.mul_add(-0.5, x * square * quotient)
         } else {
-            Log::value(1.0 + x)
+            LogPolynomial::value(1.0 + x)
         }
     }
 }
 
 /// Eigen's rational approximation.
-struct Tanh;
+struct TanhPolynomial;
 
-impl Polynomial for Tanh {
+impl Polynomial for TanhPolynomial {
     #[inline(always)]
     fn value(x: f32) -> f32 {
         const P: [f32; 7] = [
@@ -241,15 +241,15 @@ impl Polynomial for ExponentialMinusOne {
         } else if x.abs() > 0.5 {
             e - 1.0
         } else {
-            Tanh::value(0.5 * x) * (e + 1.0)
+            TanhPolynomial::value(0.5 * x) * (e + 1.0)
         }
     }
 }
 
 /// `1 / (1 + exp(-x))`.
-struct Logistic;
+struct LogisticPolynomial;
 
-impl Polynomial for Logistic {
+impl Polynomial for LogisticPolynomial {
     #[inline(always)]
     fn value(x: f32) -> f32 {
         1.0 / (1.0 + Exponential::value(-x))

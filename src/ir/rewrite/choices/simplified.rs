@@ -9,7 +9,7 @@ use super::{Freedom, Maker};
 
 /// A constant that is the same for all elements.
 #[derive(Clone, Copy)]
-struct Scalar {
+struct SimplifiedScalar {
     value: f32,
     is_bf16: bool,
 }
@@ -42,12 +42,13 @@ impl Maker<'_> {
         (op, operands)
     }
 
-    fn scalar(&self, id: ValueId) -> Option<Scalar> {
+    fn scalar(&self, id: ValueId) -> Option<SimplifiedScalar> {
         let Instruction { op, operands, shape, .. } = &self.program.entry().instructions[id];
         match op {
-            Op::Constant(value) if value.len() == 1 && value.dtype().is_float() => {
-                Some(Scalar { value: value.data().get_f64(0) as f32, is_bf16: shape.dtype() == Some(DType::BF16) })
-            }
+            Op::Constant(value) if value.len() == 1 && value.dtype().is_float() => Some(SimplifiedScalar {
+                value: value.data().get_f64(0) as f32,
+                is_bf16: shape.dtype() == Some(DType::BF16),
+            }),
             Op::Convert | Op::Broadcast { .. } | Op::Reshape | Op::Copy => self.scalar(*operands.first()?),
             _ => None,
         }
@@ -70,15 +71,15 @@ impl Maker<'_> {
                 Binary::Subtract if is_sum => -constant.value,
                 _ => break,
             };
-            constants.push(self.rounded(Scalar { value, ..constant }));
+            constants.push(self.rounded(SimplifiedScalar { value, ..constant }));
             base = next;
         }
         if constants.len() < 2 {
             return None;
         }
-        let fold = |one: Scalar, next: Scalar| {
+        let fold = |one: SimplifiedScalar, next: SimplifiedScalar| {
             let value = if is_sum { one.value + next.value } else { one.value * next.value };
-            self.rounded(Scalar { value, is_bf16: one.is_bf16 && next.is_bf16 })
+            self.rounded(SimplifiedScalar { value, is_bf16: one.is_bf16 && next.is_bf16 })
         };
         let folded = constants.into_iter().rev().reduce(fold)?;
         let base = self.operand(base);
@@ -92,9 +93,9 @@ impl Maker<'_> {
     }
 
     /// A constant as its type holds it.
-    fn rounded(&self, Scalar { value, is_bf16 }: Scalar) -> Scalar {
+    fn rounded(&self, SimplifiedScalar { value, is_bf16 }: SimplifiedScalar) -> SimplifiedScalar {
         let value = if is_bf16 { round_f64(&BF16, f64::from(value), Direction::NearestEven) as f32 } else { value };
-        Scalar { value, is_bf16 }
+        SimplifiedScalar { value, is_bf16 }
     }
 
     /// The result of another operation in the place of this one.

@@ -99,10 +99,10 @@ impl<const FLUSH: bool, S: Step> Adder<FLUSH, S> {
             let sums = if at == 0 { &mut total } else { &mut chain };
             sums.fill(0.0);
             for range in ranges {
-                simd::widest(Rows { adder: self, sums, rows: &rows(range.clone())? });
+                simd::widest(ColumnRows { adder: self, sums, rows: &rows(range.clone())? });
             }
             if at > 0 {
-                simd::widest(Rows { adder: self, sums: &mut total, rows: &chain });
+                simd::widest(ColumnRows { adder: self, sums: &mut total, rows: &chain });
             }
         }
         Ok(total)
@@ -110,13 +110,13 @@ impl<const FLUSH: bool, S: Step> Adder<FLUSH, S> {
 }
 
 /// Adds rows to sums that lie side by side as they do.
-struct Rows<'a, A> {
+struct ColumnRows<'a, A> {
     adder: A,
     sums: &'a mut [f32],
     rows: &'a [f32],
 }
 
-impl<const FLUSH: bool, S: Step> Work for Rows<'_, Adder<FLUSH, S>> {
+impl<const FLUSH: bool, S: Step> Work for ColumnRows<'_, Adder<FLUSH, S>> {
     type Output = ();
 
     #[inline(always)]

@@ -14,7 +14,7 @@ const BLOCK: usize = 448;
 const COLUMN_BY_COLUMN: usize = 2 * COLUMNS;
 
 /// A matrix, column by column, and what is known of its decomposition.
-struct Matrix<'a> {
+struct EliminatedMatrix<'a> {
     elements: &'a mut [f32],
     rows: usize,
     /// For each step the row that changes places with its own.
@@ -25,12 +25,12 @@ struct Matrix<'a> {
 
 /// The decomposition, in the matrix' place; the pivots, from one, and LAPACK's `info`.
 pub fn decompose(elements: &mut [f32], [rows, columns]: [usize; 2]) -> (Vec<usize>, usize) {
-    let mut matrix = Matrix { elements, rows, pivots: vec![0; rows.min(columns)], info: 0 };
+    let mut matrix = EliminatedMatrix { elements, rows, pivots: vec![0; rows.min(columns)], info: 0 };
     matrix.decompose(0..columns);
     (matrix.pivots.iter().map(|row| row + 1).collect(), matrix.info)
 }
 
-impl Matrix<'_> {
+impl EliminatedMatrix<'_> {
     fn at(&self, row: usize, column: usize) -> f32 {
         self.elements[column * self.rows + row]
     }
