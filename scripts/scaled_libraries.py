@@ -1,13 +1,13 @@
 """Quantisers of scaled formats as JAX's libraries write them, for scripts/dump_hlo.py, and dots of scaled blocks for a GPU.
 
-    venv/bin/pip install qwix==0.1.8
+    venv/bin/pip install qwix==0.1.8 safetensors
     for name in qwix_mxfp8 jax_mxfp8 jax_nvfp4; do
         venv/bin/python scripts/dump_hlo.py scripts/scaled_libraries.py:$name 'bf16[64,1024]' \\
             --out tests/data/scaled_libraries --topology v5e:2x2 --topology tpu7x:2x2x1
     done
     venv/bin/python scripts/scaled_libraries.py tests/data/scaled_libraries
 
-Each quantiser gives elements [64,1024], scales [64,K] and the numbers that both stand for, in blocks along the last axis.
+`normal.safetensors` is the draw that the suite `scales` puts to qwix's quantiser. Each quantiser gives elements [64,1024], scales [64,K] and the numbers that both stand for, in blocks along the last axis.
 """
 
 import os
@@ -18,6 +18,8 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import jax.numpy as jnp
+import numpy
+import safetensors.numpy
 
 
 def qwix_mxfp8(x):
@@ -78,6 +80,8 @@ def main():
         lowered = jax.jit(function).trace(*given).lower(lowering_platforms=("cuda",))
         text = lowered.compiler_ir("hlo").as_hlo_text(print_large_constants=True)
         (out / f"{function.__name__}.hlo").write_text(text)
+    draw = jax.random.normal(jax.random.key(0), (64, 1024)).astype(jnp.bfloat16)
+    safetensors.numpy.save_file({"x": numpy.asarray(draw)}, out / "normal.safetensors")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ mod exchange;
 mod exchanged_lines;
 mod given;
 mod judge_scales;
+mod packed_words;
 mod read_case;
 mod rounded;
 mod scales_answer;
@@ -20,6 +21,7 @@ mod zero_use;
 use crate::scaled::{Element, ScaleType};
 
 pub use given::{Given, NAMES, ScalesError, find_tensors};
+pub use packed_words::Layout;
 pub use read_case::MOST_BLOCKS;
 pub use scales_answer::{
     Answer, Class, Disagreement, ElementsAnswer, Exclusion, OtherElement, PerTensorAnswer, ZeroPointsAnswer,
@@ -31,10 +33,41 @@ pub use text::text;
 /// # Errors
 /// If dims or types do not fit, or no block says anything.
 pub fn judge(given: &Given) -> Result<Answer, ScalesError> {
+    if !given.packed.is_empty() {
+        return of_packed(&given.packed);
+    }
     match &given.input {
         Some(input) => judge_scales::with_input(given, &input.data().to_f32s(), input.dtype()),
         None => without_input::answer(given),
     }
+}
+
+/// The answer of the layout of packed words that leaves the fewest blocks unexplained, the first of several.
+fn of_packed(packed: &[(Layout, Given)]) -> Result<Answer, ScalesError> {
+    let (mut best, mut refused): (Option<(usize, Answer)>, _) = (None, ScalesError::NoBlocks);
+    for (layout, given) in packed {
+        let mut answer = match judge(given) {
+            Ok(answer) => answer,
+            Err(why) => {
+                refused = why;
+                continue;
+            }
+        };
+        answer.packing = layout.name();
+        if let Some(fault) = layout.fault().filter(|_| given.input.is_some()) {
+            answer.faults.push(fault.to_string());
+        }
+        let of_elements =
+            answer.elements.as_ref().map_or(0, |one| one.by_none + one.by_another_scale.values().sum::<usize>());
+        let of_zeros = answer.zero_points.as_ref().map_or(0, |one| one.disagree);
+        let of_faults = if answer.agrees { 0 } else { answer.faults.len() };
+        let left = answer.disagree + of_elements + of_zeros + of_faults;
+        answer.agrees &= answer.faults.is_empty();
+        if best.as_ref().is_none_or(|(least, _)| left < *least) {
+            best = Some((left, answer));
+        }
+    }
+    best.map(|(_, answer)| answer).ok_or(refused)
 }
 
 /// The name of a format: `mxfp8`, `nvfp4`, `int8`.

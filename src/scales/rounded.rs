@@ -1,6 +1,6 @@
 //! Elements against their scales: by which rounding they follow, and whether they were rounded by that scale or by another one.
 
-use crate::scaled::{Element, Maximum, Quotient, Rounding, ScaleType};
+use crate::scaled::{Element, Extreme, Maximum, Quotient, Rounding, ScaleType, rules_of};
 use crate::tensor::DType;
 
 use super::zero_use::ZeroUse;
@@ -106,10 +106,29 @@ pub fn all_follow(types: &Types, way: &Way, block: &Block, scale: f64) -> bool {
     if all(scale) {
         return true;
     }
+    // Elements may be rounded before the scale is kept in a narrower type (GPTQ: f32, then f16).
+    if let ScaleType::Float(dtype) = types.scales
+        && dtype != types.dtype
+        && scale == types.scales.decode(block.scale)
+    {
+        return wide_scales(types, block).into_iter().any(all);
+    }
     // The scale behind a stored reciprocal may be an ulp beside that one's own reciprocal.
     let near = scale as f32;
     matches!(types.scales, ScaleType::Inverse(_))
         && [near, near.next_up(), near.next_down()].iter().any(|near| all((*near).into()))
+}
+
+/// Scales that rules give a block and that are stored as its own.
+fn wide_scales(types: &Types, block: &Block) -> Vec<f64> {
+    let extreme = Extreme::of(block.values.iter().copied(), types.dtype);
+    let mut found: Vec<f64> = Vec::new();
+    for rule in rules_of(types.scales, types.element) {
+        let is_stored = rule.codes(&extreme, types.element, types.scales, 1.0).contains(&block.scale);
+        let wide = rule.float_scale(&extreme, types.element).map(f64::from).filter(|_| is_stored);
+        found.extend(wide.filter(|wide| !found.contains(wide)));
+    }
+    found
 }
 
 /// The element of a block that does not follow a way under its scale, the first one: its place in the block, the stored code and the

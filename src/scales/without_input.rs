@@ -37,7 +37,9 @@ fn range(rule: &Rule, element: &Element) -> Option<(f64, f64)> {
         // The least element is one farther from zero than the largest.
         "NO-CLIP" => (max, max + 1.0),
         // Either end, or the zero point, may be rounded inward.
-        "MINMAX" | "MINMAX-FLOAT" | "MIN-FLOAT" => (element.max() - element.min() - 1.0, element.max() - element.min()),
+        "MINMAX" | "MINMAX-WITHOUT-ZERO" | "MINMAX-FLOAT" | "MIN-FLOAT" => {
+            (element.max() - element.min() - 1.0, element.max() - element.min())
+        }
         _ => return None,
     })
 }
@@ -62,9 +64,13 @@ struct Ends {
 
 impl Ends {
     /// The number that a rule bounds: the largest magnitude, or the distance between both ends.
-    fn measure(&self, rule: &Rule) -> f64 {
+    fn measure(&self, rule: &Rule, element: &Element) -> f64 {
         let zero = self.zero.unwrap_or(0.0);
+        let (least, largest) = (element.min(), element.max());
         match rule.name {
+            // A zero point that was clamped leaves the elements anywhere.
+            "MINMAX-WITHOUT-ZERO" if zero <= least || zero >= largest => largest - least,
+            "MINMAX-WITHOUT-ZERO" => self.high - self.low,
             "MINMAX" => self.high.max(zero) - self.low.min(zero),
             "MINMAX-FLOAT" | "MIN-FLOAT" => self.high - self.low,
             _ => (self.high - zero).max(zero - self.low),
@@ -146,7 +152,7 @@ fn of_reading(given: &Given, elements: &Elements, scales: &Scales) -> Option<Ans
         };
         let is_outside = |ends: &&Ends| {
             let is_elsewhere = has_zeros && !rule.has_zero_points() && ends.zero != Some(middle);
-            is_elsewhere || !(low..=high).contains(&ends.measure(rule))
+            is_elsewhere || !(low..=high).contains(&ends.measure(rule, element))
         };
         let outside: Vec<&Ends> = blocks.iter().filter(is_outside).collect();
         let numbers: Vec<usize> = outside.iter().map(|ends| ends.block).collect();
@@ -156,7 +162,7 @@ fn of_reading(given: &Given, elements: &Elements, scales: &Scales) -> Option<Ans
         match outside.first() {
             None => left.push(rule),
             Some(first) => {
-                let (block, number, code) = (first.block, first.measure(rule), first.code);
+                let (block, number, code) = (first.block, first.measure(rule, element), first.code);
                 if !excluded.iter().any(|one| one.rule == rule.name) {
                     let what = if has_zeros { "range over the zero point" } else { "largest element" };
                     let because = format!(

@@ -2,4 +2,5 @@
 
 mod bench;
 mod proven;
+mod scaled_orders;
 mod search;

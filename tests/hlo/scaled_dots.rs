@@ -157,6 +157,8 @@ fn operands_that_do_not_fit_are_refused_with_what_is_needed() {
         let said = why(scale, opcode);
         assert!(said.contains(&format!("scales {scale} are not one for each block of f8e4m3fn[2,8]")), "{said}");
     }
+    // Three scales for eight elements leave a ragged last block, which XLA refuses.
+    assert!(why("f8e8m0fnu[2,3]", opcode).ends_with("refuses others. A ragged last block needs zeros behind it"));
     let call = |target: &str, operands: &str| {
         format!("  ROOT r = f32[2,3] custom-call({operands}), custom_call_target=\"{target}\"\n")
     };

@@ -142,9 +142,10 @@ fn the_program_is_the_public_order() {
 /// A dot with codes of e4m3 and scales of e8m0, whose last block of 32 is ragged where `k` is no multiple.
 fn ragged(k: usize) -> (BlockDot, Vec<Tensor>) {
     let blocks = k.div_ceil(32);
-    // Codes of both signs from 2^-3 on, and scales over eight octaves.
-    let code = |at: usize| (0x20 + (at * 37 + at / 7 * 11) % 0x40) as u8 | if at.is_multiple_of(3) { 0x80 } else { 0 };
-    let scale = |at: usize| 120 + (at * 5 % 9) as u8;
+    // Codes of both signs from 2^-2 to 2^4, and scales over twelve octaves, in no order: sums round at every step.
+    let mixed = |at: usize| (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+    let code = |at: usize| (0x28 + mixed(at) % 0x30) as u8 | (mixed(at + 77) as u8 & 0x80);
+    let scale = |at: usize| 121 + (mixed(at + 7_000) % 12) as u8;
     let tensor = |dims: [usize; 2], dtype, of: &dyn Fn(usize) -> u8| {
         Tensor::new(&dims, ulpgate::tensor::Data::Coded(dtype, (0..dims[0] * dims[1]).map(of).collect()))
     };
@@ -178,6 +179,10 @@ fn ragged_last_blocks_are_of_both_worlds() {
         {
             assert_eq!(bits(&run(order)), bits(&scaled_dot(&dot, own)), "{k} {order}");
         }
+        // The inputs tell one tile from several, and each order from the others.
+        let several = [ScaledOrder::Tiles(128), ScaledOrder::Flat, ScaledOrder::InUnit(128), ScaledOrder::InUnit(1024)];
+        let several = several.map(|order| bits(&scaled_dot(&dot, order)));
+        assert!(k < 1000 || (0..4).all(|one| (one + 1..4).all(|other| several[one] != several[other])), "{k}");
         let kept = "scaled_dot[order=in_unit,scales=f32]".parse::<ProgramSpec>().unwrap().build(k, 3);
         assert!(kept.unwrap_err().to_string().contains("order=in_unit takes"));
         // The elements behind the last whole block count.
@@ -190,7 +195,7 @@ fn ragged_last_blocks_are_of_both_worlds() {
                 .map(|p| a[at / 4 * k + p] * s[at / 4 * blocks + p / 32] * b[p * 4 + at % 4] * t[p / 32 * 4 + at % 4])
                 .sum::<f64>()
         };
-        // Products are multiples of 2^-12 below 2^10, their scales reach over 16 octaves: an f64 holds every sum.
+        // Products are multiples of 2^-10 below 2^8, their scales reach over 22 octaves: an f64 holds every sum.
         assert_eq!(truth, (0..12).map(by_hand).collect::<Vec<_>>(), "{k}");
     }
 }

@@ -183,3 +183,28 @@ fn edge_blocks_have_each_librarys_bytes() {
     assert_eq!(codes("mxfp8/NEAREST-VALUE", small, false, DType::F32), [1]);
     assert_eq!([F8E8M0FNU.decode(0), F8E4M3FN.decode(0x38)], [2f64.powi(-127), 1.0]);
 }
+
+/// google/qwix on bf16, compiled with and without excess precision: another log, ceil and power in 27 blocks, and all elements under them.
+#[test]
+fn qwix_has_other_scales_under_the_flag() {
+    use ulpgate::hlo::{lower, parse};
+    use ulpgate::machine::{Mode, Prepared};
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/scaled_libraries");
+    let input = ulpgate::file::safetensors::read(&folder.join("normal.safetensors")).unwrap().remove(0).1;
+    for chip in ["v5e", "tpu7x"] {
+        let results = ["on", "off"].map(|flag| {
+            let text =
+                std::fs::read_to_string(folder.join(format!("tpu/{chip}/qwix_mxfp8.excess_{flag}.hlo"))).unwrap();
+            let program = lower(&parse(&text).unwrap()).unwrap().program;
+            let mode: Mode = format!("{chip}/default/as-compiled").parse().unwrap();
+            let prepared = Prepared::new(&program);
+            prepared.evaluate(&mode, &prepared.bind(std::slice::from_ref(&input)).unwrap()).unwrap()
+        });
+        let [on, off] = &results;
+        let differing = |at: usize| {
+            let (one, other) = (on[at].data(), off[at].data());
+            (0..on[at].len()).filter(|place| one.bits(*place) != other.bits(*place)).count()
+        };
+        assert_eq!([0, 1].map(|at| (differing(at), on[at].len())), [(864, 65536), (27, 2048)], "{chip}");
+    }
+}

@@ -1,10 +1,12 @@
 //! `ulpgate::scales` and `ulpgate::scaled`: tensors by public libraries are named, their bytes are made again, and faults are found.
 
 mod command;
+mod dot_sets;
 mod dots;
 mod faults;
 mod libraries;
 mod moved;
+mod packed;
 mod vectors;
 mod zero_points;
 
@@ -48,7 +50,15 @@ fn input(dims: &[usize], seed: u64) -> Tensor {
 fn quantized(x: &Tensor, rule: &str, axis: usize, block: Option<usize>) -> Given {
     let (format, rule) = find_rule(rule).unwrap();
     let Quantized { elements, scales, per_tensor, zero_points } = quantize(x, format, rule, axis, block).unwrap();
-    Given { elements, scales, per_tensor, input: Some(x.clone()), zero_points, may_be_reciprocals: false }
+    Given {
+        elements,
+        scales,
+        per_tensor,
+        input: Some(x.clone()),
+        zero_points,
+        may_be_reciprocals: false,
+        packed: Vec::new(),
+    }
 }
 
 fn bytes(tensor: &Tensor) -> Vec<u8> {

@@ -32,7 +32,7 @@ fn zero_points_of_libraries_are_named() {
     let of = |file: &str| answer(&library(file)).libraries;
     assert!(!of("qwix_minmax_int8_bf16").contains(&"torchao".to_string()));
     assert_eq!(of("qwix_minmax_int4_f32"), ["qwix"]);
-    assert_eq!(of("torchao_asymmetric_uint4_bf16"), ["torchao"]);
+    assert_eq!(of("torchao_asymmetric_uint4_bf16"), ["torchao, GPTQ"]);
 }
 
 /// The same scales, zero points and elements, in every block that is not all zeros.

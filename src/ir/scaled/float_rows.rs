@@ -22,14 +22,14 @@ macro_rules! quotients {
 /// Rules of float scales of int8 elements.
 pub static INT8_RULES: &[Rule] = quotients! {
     "AMAX-127", Some(127.0), "KV caches", "symmetric int8 up to 127";
-    "AMAX-127.5", Some(127.5), "qwix, AQT, torchao", "google/qwix _src/core/numerics.py; google/aqt; torchao _choose_qparams_affine, SYMMETRIC";
+    "AMAX-127.5", Some(127.5), "qwix, AQT, torchao, GPTQ, compressed-tensors", "google/qwix _src/core/numerics.py; google/aqt; torchao _choose_qparams_affine, SYMMETRIC";
     "AMAX-128", Some(128.0), "formula", "symmetric int8 down to -128";
 };
 
 /// Rules of float scales of int4 elements.
 pub static INT4_RULES: &[Rule] = quotients! {
     "AMAX-7", Some(7.0), "KV caches", "symmetric int4 up to 7";
-    "AMAX-7.5", Some(7.5), "qwix, AQT, torchao", "google/qwix _src/core/numerics.py; google/aqt; torchao _choose_qparams_affine, SYMMETRIC";
+    "AMAX-7.5", Some(7.5), "qwix, AQT, torchao, GPTQ, compressed-tensors", "google/qwix _src/core/numerics.py; google/aqt; torchao _choose_qparams_affine, SYMMETRIC";
     "AMAX-8", Some(8.0), "formula", "symmetric int4 down to -8";
 };
 
@@ -65,8 +65,8 @@ pub static AFFINE_RULES: &[Rule] = &[
             "MINMAX",
             "zero point rounded as a sum",
             "(high - low) / (largest - least), zero in the range; z = round(least - low / s)",
-            "qwix (divided)",
-            "google/qwix _src/core/qarray.py, compute_scale_zero_point",
+            "qwix (divided), compressed-tensors",
+            "google/qwix _src/core/qarray.py, compute_scale_zero_point; compressed-tensors quantization/utils/helpers.py, calculate_qparams",
         ],
         Arithmetic::Affine(Affine::RoundedSum),
     ),
@@ -75,8 +75,8 @@ pub static AFFINE_RULES: &[Rule] = &[
             "MINMAX",
             "zero point from a rounded quotient",
             "(high - low) / (largest - least), zero in the range; z = least - round(low / s)",
-            "torchao",
-            "torchao quantization/quant_primitives.py, _choose_qparams_affine, ASYMMETRIC",
+            "torchao, GPTQ",
+            "torchao quantization/quant_primitives.py, _choose_qparams_affine, ASYMMETRIC; AutoGPTQ and GPTQModel quantization/quantizer.py",
         ],
         Arithmetic::Affine(Affine::RoundedQuotient),
     ),
@@ -85,8 +85,8 @@ pub static AFFINE_RULES: &[Rule] = &[
             "MINMAX-WITHOUT-ZERO",
             "zero point from a rounded quotient",
             "(high - low) / (largest - least); z = least - round(low / s), clamped",
-            "torchao",
-            "torchao quantization/quant_primitives.py, _choose_qparams_affine_dont_preserve_zero",
+            "torchao, AutoAWQ",
+            "torchao quantization/quant_primitives.py, _choose_qparams_affine_dont_preserve_zero; AutoAWQ quantize/quantizer.py",
         ],
         Arithmetic::Affine(Affine::WithoutZero),
     ),

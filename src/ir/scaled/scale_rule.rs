@@ -76,6 +76,17 @@ pub(super) enum Division {
     ByReciprocal,
 }
 
+impl Division {
+    /// A block's largest magnitude over a divisor.
+    fn of(self, max: &Maximum, divisor: f32) -> f32 {
+        match self {
+            Division::InTypeOfInput => max.in_type(max.value / divisor),
+            Division::InF32 => max.value / divisor,
+            Division::ByReciprocal => max.value * (1.0 / divisor),
+        }
+    }
+}
+
 /// Divisor of elements whose scale has byte 0, which stands for 2^-127.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnderSmallest {
@@ -139,11 +150,7 @@ impl Rule {
             }
             Arithmetic::Quotient(divisor, division) => {
                 let divisor = divisor.unwrap_or(element.max()) as f32;
-                let scale = match division {
-                    Division::InTypeOfInput => max.in_type(max.value / divisor),
-                    Division::InF32 => max.value / divisor,
-                    Division::ByReciprocal => max.value * (1.0 / divisor),
-                };
+                let scale = division.of(&max, divisor);
                 let divided = f64::from(divisor) / f64::from(max.value);
                 stored(scales, scale, [divided, f64::from(divisor / max.value)])
             }
@@ -151,6 +158,16 @@ impl Rule {
                 let scale = form.scale(extreme, element);
                 stored(scales, scale, [1.0 / f64::from(scale); 2])
             }
+        }
+    }
+
+    /// The scale of a block before it is rounded to the type that it is stored in; `None` of rules whose scales are codes.
+    pub fn float_scale(&self, extreme: &Extreme, element: &Element) -> Option<f32> {
+        let max = Maximum { value: extreme.value, dtype: extreme.dtype };
+        match self.arithmetic {
+            Arithmetic::Quotient(divisor, division) => Some(division.of(&max, divisor.unwrap_or(element.max()) as f32)),
+            Arithmetic::Affine(form) => Some(form.scale(extreme, element)),
+            _ => None,
         }
     }
 

@@ -50,6 +50,12 @@ impl BuiltIn for ScaledDot {
                 doc: "the order of additions: by tiles, one sum of all blocks, one dot of dequantised numbers, or tiles with the scales within the unit",
             },
             ParameterDoc { name: "columns", default: "16", choices: &[], doc: "columns of b" },
+            ParameterDoc {
+                name: "out",
+                default: "f32",
+                choices: &["f32", "bf16"],
+                doc: "type of the result, to which the last sum is rounded",
+            },
         ]
     }
 
@@ -91,6 +97,7 @@ impl BuiltIn for ScaledDot {
                 added_by_tiles(&mut b, terms, tiles, per_tile)?
             }
         };
+        let out = cast(&mut b, out, type_of("out"))?;
         let out = b.rename(out, "out");
         Ok(b.finish(&[("out", out)])?)
     }
@@ -151,6 +158,10 @@ fn scaled_terms(
     blocks: usize,
 ) -> Result<ValueId, ShapeError> {
     let (rows, columns) = (b.shape(lhs).dims()[0], b.shape(rhs).dims()[1]);
+    // Integers are added as wider integers.
+    let is_integer = b.shape(lhs).dtype() == Some(DType::S8);
+    let sums = if is_integer { DType::S32 } else { DType::F32 };
+    let (lhs, rhs) = if is_integer { (cast(b, lhs, sums)?, cast(b, rhs, sums)?) } else { (lhs, rhs) };
     let lhs = padded(b, lhs, 1, blocks * block)?;
     let rhs = padded(b, rhs, 0, blocks * block)?;
     let (scale_a, scale_b) = (padded(b, scale_a, 1, blocks)?, padded(b, scale_b, 0, blocks)?);
@@ -159,7 +170,8 @@ fn scaled_terms(
     let dims = DotDims { lhs_contracting: vec![2], rhs_contracting: vec![1], lhs_batch: vec![1], rhs_batch: vec![0] };
     let whole = [blocks, rows, columns];
     let dot = Op::Dot { dims, precision: [Precision::Default; 2] };
-    let dots = b.op_of_shape(dot, &[lhs, rhs], Shape::array(DType::F32, &whole))?;
+    let dots = b.op_of_shape(dot, &[lhs, rhs], Shape::array(sums, &whole))?;
+    let dots = cast(b, dots, DType::F32)?;
     let by_block = b.op(Op::Transpose { permutation: vec![1, 0] }, &[scale_a])?;
     let scale_a = b.broadcast(by_block, &whole, &[0, 1])?;
     let scale_b = b.broadcast(scale_b, &whole, &[0, 2])?;

@@ -77,7 +77,8 @@ fn four(e: &Emitter, operands: Vec<ValueId>) -> Result<[ValueId; 4]> {
     })
 }
 
-/// Elements times their scales, both converted to `wide`: along each dim the scales are as many as the elements, or divide them.
+/// Elements times their scales, both converted to `wide`: along each dim the scales are as many as the elements, or divide them. XLA's
+/// verifier wants the same of `scaled-dot` (jaxlib 0.10.2: "should be a multiple of dimension %d of scale operand"; FACTS 11.5).
 fn dequantized(e: &mut Emitter, elements: ValueId, scale: ValueId, wide: DType) -> Result<ValueId> {
     let dims = e.shape(elements).dims().to_vec();
     let counts = e.shape(scale).dims().to_vec();
@@ -86,7 +87,8 @@ fn dequantized(e: &mut Emitter, elements: ValueId, scale: ValueId, wide: DType) 
     if !is_scalar && (counts.len() != dims.len() || !dims.iter().zip(&counts).all(fits)) {
         let (elements, scale) = (e.shape(elements), e.shape(scale));
         return Err(e.fail(format!(
-            "scales {scale} are not one for each block of {elements}: their extents must divide its own"
+            "scales {scale} are not one for each block of {elements}: XLA takes elements whose extents are multiples of the \
+             scales' and refuses others. A ragged last block needs zeros behind it"
         )));
     }
     let elements = e.convert(elements, wide)?;

@@ -78,14 +78,23 @@ pub fn binary(
             });
         }
     }
-    let exact_sum = matches!(binary, Binary::Add | Binary::Subtract) && {
-        // TwoSum's error: the sum is exact where it is 0.
-        let b = if binary == Binary::Subtract { -b } else { b };
-        let t = v - a;
-        (a - (v - t)) + (b - t) == 0.0
-    };
-    let own = propagate(x.own, y.own) + if exact_sum { 0.0 } else { own_rounding(v) };
+    let own = propagate(x.own, y.own) + if is_exact_f64(binary, [a, b], v) { 0.0 } else { own_rounding(v) };
     Some(stored(Element { v, machine, own }, dtype, floor))
+}
+
+/// Whether an f64 sum or product `v` of two numbers is not rounded. An element times its scale is such a product.
+fn is_exact_f64(binary: Binary, [a, b]: [f64; 2], v: f64) -> bool {
+    match binary {
+        Binary::Add | Binary::Subtract => {
+            // TwoSum's error: the sum is exact where it is 0.
+            let b = if binary == Binary::Subtract { -b } else { b };
+            let t = v - a;
+            (a - (v - t)) + (b - t) == 0.0
+        }
+        // Far from the smallest number an f64 holds the error of a product.
+        Binary::Multiply => v.abs() >= 2f64.powi(-900) && a.mul_add(b, -v) == 0.0,
+        _ => false,
+    }
 }
 
 /// The reciprocal of a divisor, as the unit computes it.
