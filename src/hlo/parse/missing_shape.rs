@@ -40,12 +40,14 @@ pub(super) fn missing_shape(
         | Opcode::Control(Control::While) => first(),
         Opcode::Decomposition(Decomposition::TriangularSolve) => operands.get(1).map(|shape| without_layout(shape)),
         Opcode::Collective(
-            Collective::AllReduce
-            | Collective::AllReduceStart
-            | Collective::CollectiveBroadcast
-            | Collective::CollectivePermute,
+            Collective::AllReduce | Collective::AllReduceStart | Collective::CollectivePermute,
         )
         | Opcode::Ranking(Ranking::Sort) => one_or_tuple(operands.iter().map(|shape| without_layout(shape)).collect()),
+        Opcode::Collective(Collective::CollectiveBroadcast) => {
+            // The ranks of the roots are not sent.
+            let sent = operands.len().checked_sub(usize::from(attributes.flag("has_dynamic_root").ok()?))?;
+            one_or_tuple(operands[..sent].iter().map(|shape| without_layout(shape)).collect())
+        }
         Opcode::Collective(Collective::AllToAll) if attributes.find("dimensions").is_some() => first(),
         Opcode::Collective(Collective::AllToAll) => Some(tuple(operands)),
         Opcode::CollectiveDone(CollectiveDone::AllGatherDone | CollectiveDone::CollectivePermuteDone) => {
