@@ -31,7 +31,7 @@ pub(super) fn missing_shape(
             Elementwise::Compare => of_element(&first()?, Element::Known(DType::Pred)),
             Elementwise::Clamp | Elementwise::Select => operands.get(1).map(|shape| without_layout(shape)),
             Elementwise::ReducePrecision => first(),
-            Elementwise::Convert => None,
+            Elementwise::Convert | Elementwise::StochasticConvert => None,
         },
         Opcode::Identity(Identity::AddDependency | Identity::Copy | Identity::Domain | Identity::OptBarrier)
         | Opcode::Movement(Movement::Reverse | Movement::SetDimensionSize)
