@@ -245,7 +245,10 @@ fn the_root_of_a_broadcast_may_be_computed() {
     // A rank that no member has.
     assert_eq!(of(&program("s32[1] constant({2})", "f32[2]", "x"))[0], [0.0, 0.0]);
     let both = of(&program("s32[2] constant({0, 1})", "(f32[2], f32[2])", "x, y"));
-    assert!(both.contains(&vec![0.0, 1.0]) && both.contains(&vec![-2.0, -3.0]) && !both.contains(&vec![-0.0, -1.0]), "{both:?}");
+    assert!(
+        both.contains(&vec![0.0, 1.0]) && both.contains(&vec![-2.0, -3.0]) && !both.contains(&vec![-0.0, -1.0]),
+        "{both:?}"
+    );
     let refused = lower(&parse(&program("f32[1] constant({1})", "f32[2]", "x")).unwrap()).unwrap_err().to_string();
     assert!(refused.contains("the ranks of the roots are f32[1], and must be an integer for each array"), "{refused}");
 }

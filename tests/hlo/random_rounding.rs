@@ -33,8 +33,30 @@ fn text(from: &str, bits: &str, to: &str, count: usize) -> String {
 /// Numbers of every size with random bits at, below and above their fraction.
 fn cases(digits: u32) -> Vec<(f64, u64)> {
     let numbers = [
-        0.0, 0.25, -0.25, 0.5, 1.5, -1.5, 2.75, -2.75, 6.875, -7.5, 7.0, -8.0, 100.125, 126.5, 127.5, 127.0, -127.5, -128.5, 3000.5,
-        40000.0, -40000.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN,
+        0.0,
+        0.25,
+        -0.25,
+        0.5,
+        1.5,
+        -1.5,
+        2.75,
+        -2.75,
+        6.875,
+        -7.5,
+        7.0,
+        -8.0,
+        100.125,
+        126.5,
+        127.5,
+        127.0,
+        -127.5,
+        -128.5,
+        3000.5,
+        40000.0,
+        -40000.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
     ];
     let top = 2f64.powi(digits as i32);
     let mut cases = Vec::new();
@@ -50,7 +72,9 @@ fn cases(digits: u32) -> Vec<(f64, u64)> {
 
 #[test]
 fn numbers_are_rounded_by_their_random_bits() {
-    for (from, bits, digits) in [("f32", DType::U32, 32), ("bf16", DType::U16, 16), ("f16", DType::U16, 16), ("f64", DType::U64, 53)] {
+    for (from, bits, digits) in
+        [("f32", DType::U32, 32), ("bf16", DType::U16, 16), ("f16", DType::U16, 16), ("f64", DType::U64, 53)]
+    {
         let dtype = DType::from_name(from).unwrap();
         // f64's fraction is compared with 64 bits, of which a double holds 53: those below are zero here.
         let scale = bits.bits() - digits;

@@ -39,13 +39,19 @@ fn types(e: &Emitter, operand: ValueId, random: ValueId, claimed: &Shape) -> Res
     let integers = claimed.element_type();
     let is_signed = |dtype: DType| dtype.is_integer() && dtype.is_signed();
     if !from.is_float() || !is_signed(integers) {
-        return Err(e.unknown(format!("stochastic-convert from {from} to {integers} is not supported: from floats to signed integers")));
+        return Err(e.unknown(format!(
+            "stochastic-convert from {from} to {integers} is not supported: from floats to signed integers"
+        )));
     }
     if !bits.is_integer() || is_signed(bits) || bits.bits() != from.bits() {
         return Err(e.fail(format!("random bits for {from} are unsigned integers of {} bits, not {bits}", from.bits())));
     }
     if e.shape(operand).dims() != e.shape(random).dims() {
-        return Err(e.fail(format!("numbers {} and random bits {} are not as many", e.shape(operand), e.shape(random))));
+        return Err(e.fail(format!(
+            "numbers {} and random bits {} are not as many",
+            e.shape(operand),
+            e.shape(random)
+        )));
     }
     Ok(integers)
 }

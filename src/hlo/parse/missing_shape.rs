@@ -39,9 +39,7 @@ pub(super) fn missing_shape(
         | Opcode::Decomposition(Decomposition::Cholesky)
         | Opcode::Control(Control::While) => first(),
         Opcode::Decomposition(Decomposition::TriangularSolve) => operands.get(1).map(|shape| without_layout(shape)),
-        Opcode::Collective(
-            Collective::AllReduce | Collective::AllReduceStart | Collective::CollectivePermute,
-        )
+        Opcode::Collective(Collective::AllReduce | Collective::AllReduceStart | Collective::CollectivePermute)
         | Opcode::Ranking(Ranking::Sort) => one_or_tuple(operands.iter().map(|shape| without_layout(shape)).collect()),
         Opcode::Collective(Collective::CollectiveBroadcast) => {
             // The ranks of the roots are not sent.

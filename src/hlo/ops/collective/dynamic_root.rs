@@ -54,7 +54,9 @@ fn rank(e: &mut Emitter, roots: ValueId, number: usize) -> Result<ValueId> {
     let shape = e.shape(roots).clone();
     let is_list = shape.dims().len() == 1 && shape.dims()[0] > number;
     if !is_list || !shape.dtype().is_some_and(|dtype| dtype.is_integer()) {
-        return Err(e.fail(format!("the ranks of the roots are {shape}, and must be an integer for each array that is sent")));
+        return Err(
+            e.fail(format!("the ranks of the roots are {shape}, and must be an integer for each array that is sent"))
+        );
     }
     let own = slice(e, roots, 0, [number, number + 1])?;
     e.emit(Op::Reshape, vec![own], Some(Shape::array(shape.element_type(), &[])))

@@ -52,7 +52,13 @@ fn rows_by_groups(e: &mut Emitter, operands: &[Value]) -> Result<ValueId> {
     let [lhs_contracting, rhs_contracting] = match [*lhs, *rhs].map(|id| e.shape(id).dims().len()) {
         [2, 3] => [vec![0, 2], vec![0, 1]],
         [2, 2] => [vec![1], vec![0]],
-        _ => return Err(e.unknown(format!("rows {} and {} of a ragged dot are not supported: [m,k] and [g,k,n] or [m,n]", e.shape(*lhs), e.shape(*rhs)))),
+        _ => {
+            return Err(e.unknown(format!(
+                "rows {} and {} of a ragged dot are not supported: [m,k] and [g,k,n] or [m,n]",
+                e.shape(*lhs),
+                e.shape(*rhs)
+            )));
+        }
     };
     let dims = DotDims { lhs_contracting, rhs_contracting, ..DotDims::default() };
     product::over_groups(e, [*lhs, *rhs, sizes], 0, dims, ([precision; 2], false), claimed)
