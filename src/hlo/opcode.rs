@@ -128,6 +128,7 @@ family! {
         Convert = "convert",
         ReducePrecision = "reduce-precision",
         Select = "select",
+        StochasticConvert = "stochastic-convert",
     }
 }
 
@@ -337,7 +338,6 @@ const WITHOUT_MEANING: &[&str] = &[
     "dynamic-reshape",
     "shuffle",
     "sinh",
-    "stochastic-convert",
 ];
 
 static BY_NAME: LazyLock<HashMap<&'static str, Opcode>> = LazyLock::new(|| names().zip(Opcode::all()).collect());

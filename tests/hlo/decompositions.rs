@@ -76,7 +76,7 @@ fn pivots_are_the_first_of_the_largest_magnitudes() {
     let packed = [-4.0, 2.0, 2.0, -0.5, 4.0, 2.0, -0.25, 1.0, 5.5];
     let lapack = alike("lapack_dgetrf_ffi", "(f64[3,3], s32[3], s32[])", &[3, 3], &a);
     assert_eq!(lapack, [&packed[..], &[2.0, 2.0, 3.0], &[0.0]]);
-    for target in ["LuDecomposition", "LuDecompositionBlock"] {
+    for target in ["LuDecomposition", "LuDecompositionBlock", "LuRealDecompositionBlock"] {
         let found = alike(target, "(f64[3,3], s32[3], s32[3])", &[3, 3], &a);
         assert_eq!(found, [&packed[..], &[1.0, 1.0, 2.0], &[1.0, 0.0, 2.0]]);
     }

@@ -225,6 +225,34 @@ fn members_of_a_group_are_in_its_own_order() {
     }
 }
 
+/// With `has_dynamic_root` the last operand says which member of each group sends, for each array by itself, and a result may be without
+/// its shape (`AsyncCollectiveBroadcastDynamicRoot` of XLA's `collective_ops_e2e_test.cc`).
+#[test]
+fn the_root_of_a_broadcast_may_be_computed() {
+    let program = |roots: &str, shape: &str, sent: &str| {
+        format!(
+            "HloModule m, is_scheduled=true, replica_count=4\n\nENTRY e {{\n  x = f32[2] parameter(0)\n  y = f32[2] negate(x)\n  \
+             roots = {roots}\n  ROOT r = {shape} collective-broadcast({sent}, roots), replica_groups={{{{0,1}},{{3,2}}}}, \
+             has_dynamic_root=true\n}}\n"
+        )
+    };
+    let of = |text: &str| -> Vec<Vec<f64>> { of_counts(text).into_iter().map(|(_, values)| values).collect() };
+    let expected = [[2.0, 3.0], [2.0, 3.0], [4.0, 5.0], [4.0, 5.0]];
+    for shape in ["f32[2]", ""] {
+        assert_eq!(of(&program("s32[1] constant({1})", shape, "x")), expected);
+    }
+    assert_eq!(of(&program("s32[1] constant({0})", "f32[2]", "x"))[2], [6.0, 7.0]);
+    // A rank that no member has.
+    assert_eq!(of(&program("s32[1] constant({2})", "f32[2]", "x"))[0], [0.0, 0.0]);
+    let both = of(&program("s32[2] constant({0, 1})", "(f32[2], f32[2])", "x, y"));
+    assert!(
+        both.contains(&vec![0.0, 1.0]) && both.contains(&vec![-2.0, -3.0]) && !both.contains(&vec![-0.0, -1.0]),
+        "{both:?}"
+    );
+    let refused = lower(&parse(&program("f32[1] constant({1})", "f32[2]", "x")).unwrap()).unwrap_err().to_string();
+    assert!(refused.contains("the ranks of the roots are f32[1], and must be an integer for each array"), "{refused}");
+}
+
 /// The order of a sum is that of the group: 1 and -1 cancel before, or after, the small one is added.
 #[test]
 fn devices_are_added_in_the_groups_order() {

@@ -24,6 +24,7 @@ mod precisions;
 mod predicates;
 mod proven;
 mod published_results;
+mod random_rounding;
 mod scaled_dots;
 mod scans;
 mod sends;

@@ -729,7 +729,20 @@ fn ragged_dots_are_dots_of_groups() {
         (0..6).filter(|row| group(*row) == Some(g)).map(|row| x[row * 2 + k] * w[row * 3 + n]).sum()
     };
     let expected: Vec<f64> = (0..18).map(|at| entry(at / 6, at / 3 % 2, at % 3)).collect();
-    assert_eq!(both(text, &[f32s(&[6, 2], &x), f32s(&[6, 3], &w), sizes]), [expected]);
+    let arguments = [f32s(&[6, 2], &x), f32s(&[6, 3], &w), sizes];
+    assert_eq!(both(text, &arguments), std::slice::from_ref(&expected));
+    let kernel = |y: &str| {
+        format!(
+            "HloModule m\n\nENTRY e {{\n  x = f32[6,2] parameter(0)\n  y = {y} parameter(1)\n  s = s32[3] parameter(2)\n  p = \
+             (s32[4], s32[3], s32[3], s32[1]) custom-call(s), custom_call_target=\"tpu_custom_call\", \
+             metadata={{op_name=\"ragged-dot-metadata\"}}\n  o = s32[4] get-tuple-element(p), index=0\n  ROOT r = f32[3,2,3] \
+             custom-call(o, x, y), custom_call_target=\"tpu_custom_call\", metadata={{op_name=\"ragged-dot-none\"}}, \
+             backend_config={{\"custom_call_config\":{{\"body\":\"Y29udHJhY3RfcHJlY2lzaW9uPGZwMzI+\"}}}}\n}}\n"
+        )
+    };
+    assert_eq!(both(&kernel("f32[6,3]"), &arguments), [expected]);
+    let error = lower(&parse(&kernel("f32[18]")).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("rows f32[6,2] and f32[18] of a ragged dot are not supported"), "{error}");
 }
 
 /// An element of the wider type is a last dim of the narrower one, the lowest bits first; floats by their bits.

@@ -6,6 +6,8 @@ use crate::ir::{Binary, Compare, CompareOrder, Op, Shape, ValueId};
 use crate::opcode::Elementwise;
 use crate::tensor::DType;
 
+use super::stochastic_convert;
+
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// A function of two operands, in the widest of their float types.
@@ -46,6 +48,7 @@ pub fn lower(e: &mut Emitter, function: Elementwise, mut operands: Vec<ValueId>,
                 Op::ReducePrecision { exponent_bits: bits("exponent_bits")?, mantissa_bits: bits("mantissa_bits")? };
             e.emit(op, operands, Some(claimed))
         }
+        Elementwise::StochasticConvert => stochastic_convert::lower(e, &operands, &claimed),
         Elementwise::Select if operands.len() == 3 => {
             e.widest(&mut operands[1..])?;
             e.emit(Op::Select, operands, None)

@@ -23,4 +23,5 @@ pub mod reduction;
 pub mod rng;
 pub mod rng_bit_generator;
 pub mod scan;
+mod stochastic_convert;
 pub mod tuple;

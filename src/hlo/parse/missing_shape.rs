@@ -31,7 +31,7 @@ pub(super) fn missing_shape(
             Elementwise::Compare => of_element(&first()?, Element::Known(DType::Pred)),
             Elementwise::Clamp | Elementwise::Select => operands.get(1).map(|shape| without_layout(shape)),
             Elementwise::ReducePrecision => first(),
-            Elementwise::Convert => None,
+            Elementwise::Convert | Elementwise::StochasticConvert => None,
         },
         Opcode::Identity(Identity::AddDependency | Identity::Copy | Identity::Domain | Identity::OptBarrier)
         | Opcode::Movement(Movement::Reverse | Movement::SetDimensionSize)
@@ -39,13 +39,13 @@ pub(super) fn missing_shape(
         | Opcode::Decomposition(Decomposition::Cholesky)
         | Opcode::Control(Control::While) => first(),
         Opcode::Decomposition(Decomposition::TriangularSolve) => operands.get(1).map(|shape| without_layout(shape)),
-        Opcode::Collective(
-            Collective::AllReduce
-            | Collective::AllReduceStart
-            | Collective::CollectiveBroadcast
-            | Collective::CollectivePermute,
-        )
+        Opcode::Collective(Collective::AllReduce | Collective::AllReduceStart | Collective::CollectivePermute)
         | Opcode::Ranking(Ranking::Sort) => one_or_tuple(operands.iter().map(|shape| without_layout(shape)).collect()),
+        Opcode::Collective(Collective::CollectiveBroadcast) => {
+            // The ranks of the roots are not sent.
+            let sent = operands.len().checked_sub(usize::from(attributes.flag("has_dynamic_root").ok()?))?;
+            one_or_tuple(operands[..sent].iter().map(|shape| without_layout(shape)).collect())
+        }
         Opcode::Collective(Collective::AllToAll) if attributes.find("dimensions").is_some() => first(),
         Opcode::Collective(Collective::AllToAll) => Some(tuple(operands)),
         Opcode::CollectiveDone(CollectiveDone::AllGatherDone | CollectiveDone::CollectivePermuteDone) => {

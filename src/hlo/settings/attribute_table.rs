@@ -92,6 +92,7 @@ pub const FOLLOWED: &[Followed] = &[
     ("feature_index", NORMALIZED),
     ("fft_length", &[Single(Fft)]),
     ("fft_type", &[Single(Fft)]),
+    ("has_dynamic_root", &[Collective(CollectiveBroadcast)]),
     ("index", &[Tuples(GetTupleElement)]),
     ("index_vector_dim", &[Indexed(Gather), Indexed(Scatter)]),
     ("input_batching_dims", SCATTER),

@@ -17,6 +17,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("convert", "ROOT r = bf16[4] convert(x)~"),
     ("reduce-precision", "ROOT r = f32[4] reduce-precision(x), exponent_bits=5, mantissa_bits=10~"),
     ("select", "p = pred[4] compare(x, y), direction=LT\n ROOT r = f32[4] select(p, x, y)~"),
+    ("stochastic-convert", "b = u32[4] bitcast-convert(y)\n ROOT r = s8[4] stochastic-convert(x, b)~"),
     ("complex", "c = c64[4] complex(x, y)~\n i = f32[4] imag(c)\n ROOT r = f32[4] add(x, i)"),
     ("imag", "c = c64[4] complex(x, y)\n ROOT r = f32[4] imag(c)~"),
     ("real", "c = c64[4] complex(x, y)\n ROOT r = f32[4] real(c)~"),

@@ -27,6 +27,7 @@ pub const WITHOUT_A_ROW: &[(&str, &str, &str)] = &[
     ("convolution", "feature_group_count", "another count takes a kernel of other dims"),
     ("convolution", "sparsity_config", "another block or dim takes an operand of other dims"),
     ("convolution", "batch_group_count", "another count takes a kernel of other dims"),
+    ("collective-broadcast", "has_dynamic_root", "takes an operand more"),
     ("*", "channel_id", "says, by being there, of what replica_groups are; numbers name rendezvous"),
     ("*", "use_global_device_ids", "says of what replica_groups are: another list goes with it"),
 ];

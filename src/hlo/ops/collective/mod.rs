@@ -2,6 +2,7 @@
 
 mod collective_algorithm;
 pub mod device_number;
+mod dynamic_root;
 pub mod manual;
 mod memory_tiles;
 mod per_member;
@@ -30,7 +31,7 @@ pub fn lower(e: &mut Emitter, collective: Collective, operands: &[Value]) -> Res
         Collective::AllReduce | Collective::AllReduceStart => each_operand(e, operands, all_reduce),
         Collective::AllGather => each_operand(e, operands, all_gather),
         Collective::ReduceScatter => each_operand(e, operands, reduce_scatter),
-        Collective::CollectiveBroadcast => each_operand(e, operands, broadcast),
+        Collective::CollectiveBroadcast => dynamic_root::lower(e, operands),
         Collective::CollectivePermute => permute(e, operands),
         Collective::AllGatherStart => Ok(begun(operands, each_operand(e, operands, all_gather)?)),
         Collective::CollectivePermuteStart => Ok(begun(operands, permute(e, operands)?)),

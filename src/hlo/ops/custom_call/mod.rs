@@ -40,6 +40,7 @@ const KNOWN: &[&str] = &[
     "InvertDiagBlocksUpperTriangular",
     "LuDecomposition",
     "LuDecompositionBlock",
+    "LuRealDecompositionBlock",
     "PartialReduce",
     "PrepareAsyncCallDone",
     "PrepareAsyncCallStart",

@@ -37,7 +37,8 @@ fn places(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     Ok(Value::Tuple(vec![Value::Array(offsets), Value::Nothing, Value::Nothing, Value::Nothing]))
 }
 
-/// Rows [m,k] in groups, each of which meets its matrix of [g,k,n].
+/// Rows [m,k] in groups, each of which meets its matrix of [g,k,n]; or, for the gradient of these matrices, the rows [m,k] of each group
+/// with its rows of [m,n], summed over them. That kernel adds tile by tile to an f32 accumulator, as one dot over all rows does.
 fn rows_by_groups(e: &mut Emitter, operands: &[Value]) -> Result<ValueId> {
     let wrong = || e.fail("where groups begin, rows and matrices are needed");
     let [places @ .., Value::Array(lhs), Value::Array(rhs)] = operands else { return Err(wrong()) };
@@ -47,7 +48,19 @@ fn rows_by_groups(e: &mut Emitter, operands: &[Value]) -> Result<ValueId> {
     let precision = precision(e, e.shape(*lhs).element_type())?;
     let sizes = sizes(e, offsets)?;
     let claimed = e.claimed_shape()?;
-    let dims = DotDims { lhs_contracting: vec![0, 2], rhs_contracting: vec![0, 1], ..DotDims::default() };
+    // The masked operand is [g,m,k].
+    let [lhs_contracting, rhs_contracting] = match [*lhs, *rhs].map(|id| e.shape(id).dims().len()) {
+        [2, 3] => [vec![0, 2], vec![0, 1]],
+        [2, 2] => [vec![1], vec![0]],
+        _ => {
+            return Err(e.unknown(format!(
+                "rows {} and {} of a ragged dot are not supported: [m,k] and [g,k,n] or [m,n]",
+                e.shape(*lhs),
+                e.shape(*rhs)
+            )));
+        }
+    };
+    let dims = DotDims { lhs_contracting, rhs_contracting, ..DotDims::default() };
     product::over_groups(e, [*lhs, *rhs, sizes], 0, dims, ([precision; 2], false), claimed)
 }
 

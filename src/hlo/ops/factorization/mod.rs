@@ -52,6 +52,7 @@ pub fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Result<Op
             | "InvertDiagBlocksUpperTriangular"
             | "LuDecomposition"
             | "LuDecompositionBlock"
+            | "LuRealDecompositionBlock"
             | "ProductOfElementaryHouseholderReflectors"
             | "Qr"
             | "QrDecompositionBlock",
@@ -107,7 +108,7 @@ pub fn of_target(e: &mut Emitter, target: &str, operands: &[Value]) -> Result<Op
             let system = TriangularSystem { is_left: true, is_lower, is_transposed: false, has_ones: false };
             Value::Array(solve(e, system, *a, identity)?)
         }
-        ("LuDecomposition" | "LuDecompositionBlock", [a]) => {
+        ("LuDecomposition" | "LuDecompositionBlock" | "LuRealDecompositionBlock", [a]) => {
             let lu = lu::decompose(e, *a)?;
             tuple(&[lu.packed, lu.pivots, lu.permutation])
         }
