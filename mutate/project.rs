@@ -24,7 +24,7 @@ pub struct Project {
 }
 
 /// The libraries, each with its folder; a file belongs to the one with the longest folder around it.
-const LIBRARIES: [(&str, &str); 7] = [
+pub const LIBRARIES: [(&str, &str); 7] = [
     ("ulpgate", "src"),
     ("ulpgate-hlo", "src/hlo"),
     ("ulpgate-ir", LOWEST),

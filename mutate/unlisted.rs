@@ -1,0 +1,52 @@
+//! The faults of a list without tests, each put to all tests that meet it.
+
+use std::path::Path;
+use std::time::Instant;
+
+use crate::Failure;
+use crate::fault::{self, Fault};
+use crate::project::{LIBRARIES, Project};
+use crate::runner;
+use crate::tests::{self, Choice, Fate, Tests};
+
+/// Whether every fault of this list whose name contains the text is killed by a quick test of a library or of `tests/`.
+pub fn run(root: &Path, list: &Path, text: &str) -> Result<bool, Failure> {
+    let mut faults = fault::of_list(root, list)?;
+    faults.retain(|fault| fault.name.contains(text));
+    let started = Instant::now();
+    let choices = every_test(root)?;
+    let mut project = Project::new(root, root.join("target/mutate/unlisted"), &faults, false)?;
+    project.build(&choices.iter().map(|choice| choice.target.clone()).collect())?;
+    let alone = project.alone();
+    println!("{} faults in one build ({:.0} s)", faults.len() - alone.len(), started.elapsed().as_secs_f64());
+    let tests = Tests::record(&project, &choices, |_| tests::SLOW)?;
+    println!("{} tests pass without a fault ({:.0} s)", tests.len(), started.elapsed().as_secs_f64());
+    let numbered: Vec<(u32, &Fault)> = (1..).zip(&faults).collect();
+    let fates = runner::each(&numbered, |(number, fault)| {
+        let fate = if alone.contains(number) { None } else { Some(tests.any(*number)?) };
+        // A constant or a row of a table is to be built alone, with a test that is named.
+        println!("{}: {}", fate.map_or("NO SWITCH", Fate::name), fault.name);
+        Ok(fate)
+    })?;
+    let killed = fates.iter().filter(|fate| **fate == Some(Fate::Killed)).count();
+    println!("{killed} passed, {} failed", fates.len() - killed);
+    Ok(killed == fates.len())
+}
+
+/// All tests of the libraries, and those in `tests/` that cargo builds.
+fn every_test(root: &Path) -> Result<Vec<Choice>, Failure> {
+    let mut choices = Vec::new();
+    for (_, folder) in LIBRARIES {
+        choices.push(Choice::new(root, &["--lib".to_string()], Path::new(folder))?);
+    }
+    for entry in std::fs::read_dir(root.join("tests"))? {
+        let path = entry?.path();
+        let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+        // The rules of the project's text say nothing of a fault.
+        if path.join("main.rs").exists() && name != "tidy" {
+            choices.push(Choice::new(root, &["--test".to_string(), name.to_string()], &path)?);
+        }
+    }
+    choices.sort();
+    Ok(choices)
+}
