@@ -55,13 +55,16 @@ struct Arguments {
     /// Plants what another list has, in the form of `tests/mutations.toml`; no test needs to be named.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["generated", "share"])]
     list: Option<PathBuf>,
+    /// A folder of `tests/` whose tests the faults of such a list are put to, beside those of the libraries [default: all]
+    #[arg(long = "tests", value_name = "NAME", requires = "list")]
+    named: Vec<String>,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder of the project");
     let done = if let Some(list) = &arguments.list {
-        unlisted::run(root, list, &arguments.text)
+        unlisted::run(root, list, &arguments.text, &arguments.named)
     } else if arguments.generated {
         generated::run(root, &arguments)
     } else {
