@@ -10,12 +10,22 @@ use crate::runner;
 use crate::tests::{self, Choice, Fate, Tests};
 
 /// Whether every fault of this list whose name contains the text is killed by a quick test: of the libraries, and of those in
-/// `tests/` that are named, or of all.
+/// `tests/` that are named, or of all. A fault that names its own tests is put to those, slow ones as well.
 pub fn run(root: &Path, list: &Path, text: &str, named: &[String]) -> Result<bool, Failure> {
     let mut faults = fault::of_list(root, list)?;
     faults.retain(|fault| fault.name.contains(text));
     let started = Instant::now();
-    let choices = chosen_tests(root, named)?;
+    let own = |fault: &Fault| match fault.test.is_empty() {
+        true => Ok(None),
+        false => Choice::new(root, &fault.test, &fault.file).map(Some),
+    };
+    let own: Vec<Option<Choice>> = faults.iter().map(own).collect::<Result<_, _>>()?;
+    let mut choices: Vec<Choice> = own.iter().flatten().cloned().collect();
+    if own.contains(&None) {
+        choices.extend(chosen_tests(root, named)?);
+    }
+    choices.sort();
+    choices.dedup();
     let mut project = Project::new(root, root.join("target/mutate/unlisted"), &faults, false)?;
     project.build(&choices.iter().map(|choice| choice.target.clone()).collect())?;
     let alone = project.alone();
@@ -25,7 +35,11 @@ pub fn run(root: &Path, list: &Path, text: &str, named: &[String]) -> Result<boo
     println!("{} tests pass without a fault ({:.0} s)", tests.len(), started.elapsed().as_secs_f64());
     let numbered: Vec<(u32, &Fault)> = (1..).zip(&faults).collect();
     let fates = runner::each(&numbered, |(number, fault)| {
-        let fate = if alone.contains(number) { None } else { Some(tests.any(*number)?) };
+        let fate = match &own[*number as usize - 1] {
+            _ if alone.contains(number) => None,
+            Some(choice) => Some(tests.switched(*number, choice)?),
+            None => Some(tests.any(*number)?),
+        };
         // A constant or a row of a table is to be built alone, with a test that is named.
         println!("{}: {}", fate.map_or("NO SWITCH", Fate::name), fault.name);
         Ok(fate)
