@@ -1,4 +1,4 @@
-//! The faults: those written down in `tests/mutations.toml`, and those that cargo-mutants makes.
+//! The faults: those written down in `tests/mutations.toml` or another list, and those that cargo-mutants makes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -48,13 +48,24 @@ struct Mutation {
     file: PathBuf,
     from: String,
     to: String,
+    #[serde(default)]
     test: Vec<String>,
+    #[serde(default)]
     why: String,
 }
 
 /// The faults of `tests/mutations.toml`, in order.
 pub fn listed(root: &Path) -> Result<Vec<Fault>, Failure> {
-    let list: List = toml::from_str(&std::fs::read_to_string(root.join("tests/mutations.toml"))?)?;
+    let faults = of_list(root, &root.join("tests/mutations.toml"))?;
+    match faults.iter().find(|fault| fault.test.is_empty() || fault.why.is_empty()) {
+        Some(fault) => Err(format!("{}: it names no test, or not what would go unseen", fault.name).into()),
+        None => Ok(faults),
+    }
+}
+
+/// The faults of a list, in order. Test and reason may be missing.
+pub fn of_list(root: &Path, path: &Path) -> Result<Vec<Fault>, Failure> {
+    let list: List = toml::from_str(&std::fs::read_to_string(path)?)?;
     let mut faults = Vec::new();
     for Mutation { name, file, from, to, test, why } in list.mutation {
         let text = std::fs::read_to_string(root.join(&file)).map_err(|e| format!("{}: {e}", file.display()))?;

@@ -5,6 +5,7 @@
 //! - `cargo run -p ulpgate-mutate -- --generated [--in src/ir/num]... [--optimized] [--out FILE]`: those that
 //!   cargo-mutants makes. With `--again FILE`, only those of a table that `--out` wrote; and slow tests of the library are
 //!   asked.
+//! - `cargo run -p ulpgate-mutate -- --list FILE [TEXT]`: those of another list, each put to all tests that come by.
 //!
 //! All faults are built at once, each behind a switch that an environment variable sets. What can not be switched (a
 //! constant, a row of a table) is built alone. The copy lies below the target folder; it shares the crates that
@@ -18,6 +19,7 @@ mod runner;
 mod schema;
 mod source;
 mod tests;
+mod unlisted;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -50,12 +52,20 @@ struct Arguments {
     /// Plants only what stands in such a table, and asks the library's tests, slow ones as well.
     #[arg(long, value_name = "FILE", requires = "generated")]
     again: Option<PathBuf>,
+    /// Plants what another list has, in the form of `tests/mutations.toml`; no test needs to be named.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["generated", "share"])]
+    list: Option<PathBuf>,
+    /// A folder of `tests/` whose tests the faults of such a list are put to, beside those of the libraries [default: all]
+    #[arg(long = "tests", value_name = "NAME", requires = "list")]
+    named: Vec<String>,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder of the project");
-    let done = if arguments.generated {
+    let done = if let Some(list) = &arguments.list {
+        unlisted::run(root, list, &arguments.text, &arguments.named)
+    } else if arguments.generated {
         generated::run(root, &arguments)
     } else {
         listed::run(root, &arguments.text, arguments.share)

@@ -24,7 +24,7 @@ pub struct Project {
 }
 
 /// The libraries, each with its folder; a file belongs to the one with the longest folder around it.
-const LIBRARIES: [(&str, &str); 7] = [
+pub const LIBRARIES: [(&str, &str); 7] = [
     ("ulpgate", "src"),
     ("ulpgate-hlo", "src/hlo"),
     ("ulpgate-ir", LOWEST),
@@ -269,6 +269,9 @@ impl Project {
 pub fn library(root: &Path, file: &Path, filter: &str) -> (&'static str, String) {
     let own = LIBRARIES.iter().filter(|(_, folder)| file.starts_with(folder)).max_by_key(|(_, folder)| folder.len());
     let (own, own_folder) = own.copied().unwrap_or(LIBRARIES[0]);
+    if filter.is_empty() {
+        return (own, String::new());
+    }
     let (room, rest) = filter.split_once("::").unwrap_or((filter, ""));
     let has_room = |folder: &str| {
         let path = root.join(folder).join(room);

@@ -62,6 +62,19 @@ impl Tests {
         choices: &[Choice],
         slow: impl Fn(&str) -> Duration + Sync,
     ) -> Result<Self, Failure> {
+        let (tests, failing) = Self::record_passing(project, choices, slow)?;
+        match failing.first() {
+            Some(name) => Err(format!("cargo test {name} fails without any fault").into()),
+            None => Ok(tests),
+        }
+    }
+
+    /// As [`Tests::record`], with the tests that fail in the copy apart: it has not all files of the project.
+    pub fn record_passing(
+        project: &Project,
+        choices: &[Choice],
+        slow: impl Fn(&str) -> Duration + Sync,
+    ) -> Result<(Self, Vec<String>), Failure> {
         let folder = project.folder();
         let targets: BTreeSet<&str> = choices.iter().map(|choice| choice.target.as_str()).collect();
         let mut all = Vec::new();
@@ -79,26 +92,33 @@ impl Tests {
                 }
             }
         }
-        let mut tests = runner::each(&all, |(number, target, executable, name)| {
+        let recorded = runner::each(&all, |(number, target, executable, name)| {
             let met = std::env::temp_dir().join(format!("mutate-{}-{number}.met", std::process::id()));
             let arguments = [name.clone(), "--exact".to_string()];
             let outcome = runner::run(folder, executable, &arguments, Switch::Record(&met), slow(target))?;
             let (target, executable, name) = (target.to_string(), executable.to_path_buf(), name.clone());
             if outcome.too_long {
                 println!("slow: {target} {name}");
-                return Ok(Test { target, executable, name, took: SLOWEST, met: None });
+                return Ok(Ok(Test { target, executable, name, took: SLOWEST, met: None }));
             }
             if !outcome.passed {
-                return Err(format!("cargo test {target} {name} fails without any fault").into());
+                return Ok(Err(format!("{target} {name}")));
             }
             // There is no file where nothing of the library runs.
             let numbers = std::fs::read_to_string(&met).unwrap_or_default();
             let _ = std::fs::remove_file(&met);
             let met = Some(numbers.lines().map(str::parse).collect::<Result<_, _>>()?);
-            Ok(Test { target, executable, name, took: outcome.took, met })
+            Ok(Ok(Test { target, executable, name, took: outcome.took, met }))
         })?;
+        let (mut tests, mut failing): (Vec<Test>, Vec<String>) = (Vec::new(), Vec::new());
+        for recorded in recorded {
+            match recorded {
+                Ok(test) => tests.push(test),
+                Err(name) => failing.push(name),
+            }
+        }
         tests.sort_by_key(|test| test.took);
-        Ok(Self { folder: folder.to_path_buf(), tests })
+        Ok((Self { folder: folder.to_path_buf(), tests }, failing))
     }
 
     pub fn len(&self) -> usize {

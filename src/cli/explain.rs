@@ -15,6 +15,7 @@ use crate::subject;
 use crate::suite::{Case, PlannedCheck, Suite};
 
 use super::list::{Entry, Kind, entries};
+use super::seconds::Limit;
 use super::{Exit, Failure, suites, summary, worst_rows};
 
 #[derive(Args)]
@@ -25,6 +26,8 @@ pub struct ExplainArguments {
     /// Evaluate the case even if its suite calls it slow
     #[arg(long)]
     slow: bool,
+    #[command(flatten)]
+    pub(super) limit: Limit,
 }
 
 pub fn run(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<Exit, Failure> {

@@ -170,6 +170,9 @@ impl Command {
             Command::Judge(arguments) => arguments.limit.seconds,
             Command::Port(arguments) => arguments.limit.seconds,
             Command::Layers(arguments) => arguments.limit.seconds,
+            Command::Probe(arguments) => arguments.limit.seconds,
+            Command::Tolerance(arguments) => arguments.limit.seconds,
+            Command::Explain(arguments) => arguments.limit.seconds,
             Command::Report(_)
             | Command::Merge(_)
             | Command::List(_)
@@ -177,12 +180,9 @@ impl Command {
             | Command::Scales(_)
             | Command::Vectors(_)
             | Command::Explore(_)
-            | Command::Probe(_)
-            | Command::Tolerance(_)
             | Command::Init(_)
             | Command::Completions(_)
-            | Command::Man(_)
-            | Command::Explain(_) => None,
+            | Command::Man(_) => None,
         }
     }
 

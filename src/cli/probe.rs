@@ -11,6 +11,7 @@ use crate::probe::{
     write_folder,
 };
 
+use super::seconds::Limit;
 use super::{Exit, Failure};
 
 #[derive(Args)]
@@ -33,6 +34,8 @@ pub struct ProbeArguments {
     /// Print what is named and measured as JSON
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) limit: Limit,
 }
 
 /// Writes the questions, or names the modes of answers.

@@ -14,6 +14,7 @@ use crate::run::{World, check_memory};
 use crate::tensor::{DTYPES, DType};
 
 use super::program_argument::named_program;
+use super::seconds::Limit;
 use super::tolerance_flags::{ToleranceFlags, reference};
 use super::{Exit, Failure};
 
@@ -69,6 +70,8 @@ pub struct ToleranceArguments {
     /// Print as JSON; docs/schema/tolerance.json has its schema
     #[arg(long)]
     pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) limit: Limit,
 }
 
 impl ToleranceArguments {

@@ -1,11 +1,12 @@
-//! A chip with a backend for tests of the machine alone: units that flush and sum in windows, and a compiler that plans nothing.
+//! A chip with a backend for tests of the machine alone: units that flush and sum in windows, and a compiler that plans nothing but
+//! what the name of a sum says: `left first`, `right first`, `terms`, `terms that join`, and all products.
 
 use crate::analysis::Regions;
 use crate::ir::{Computation, DotPlan, Instruction, LibraryFunction, Shape};
 use crate::rewrite::{self, Policy};
 use crate::tensor::DType;
 
-use super::backend::{Backend, DotKernel, Kernel, Ties, default_plan};
+use super::backend::{Backend, Code, DotKernel, Kernel, Ties, default_plan};
 use super::chip::{CPU, Chip, TPU7X, V2, V3, V4, V5E, V5P, V6E};
 use super::code_note::CodeNote;
 use super::mode::ChipRows;
@@ -32,7 +33,19 @@ impl Backend for Planner {
     }
 
     fn plan(&self, computation: &Computation, uses: &[usize], _: &Regions, _: bool) -> Vec<Kernel> {
-        default_plan(computation, uses)
+        let mut kernels = default_plan(computation, uses);
+        for (kernel, instruction) in kernels.iter_mut().zip(&computation.instructions) {
+            let places = instruction.shape.elements();
+            let code = match instruction.name.as_str() {
+                "left first" => Code::SumOfTwo { left_first: vec![true; places].into() },
+                "right first" => Code::SumOfTwo { left_first: vec![false; places].into() },
+                "terms" => Code::Terms { first: 0, joins: false },
+                "terms that join" => Code::Terms { first: 0, joins: true },
+                _ => continue,
+            };
+            kernel.code = code;
+        }
+        kernels
     }
 
     fn notes(&self, computation: &Computation, _: &[usize], _: &Regions) -> Vec<CodeNote> {

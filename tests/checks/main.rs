@@ -2,6 +2,7 @@
 //! by some input.
 
 mod answers;
+mod drawn_promises;
 mod promises;
 mod questions;
 mod registry;

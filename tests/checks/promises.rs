@@ -9,7 +9,7 @@ use ulpgate::ir::Program;
 
 use crate::{Bench, none};
 
-const MODES: [&str; 11] = [
+pub const MODES: [&str; 11] = [
     "xla-cpu/default/as-compiled",
     "xla-cpu/default/as-compiled+reduce=chain",
     "xla-cpu/default/as-compiled+reduce=lanes",
@@ -58,6 +58,12 @@ const TERMS: [(usize, &str); 6] = [
     (2, " one = SHAPE multiply(p0, p0)\n other = SHAPE multiply(p1, p1)\n term = SHAPE subtract(one, other)\n"),
     (2, " less = SHAPE subtract(p0, p1)\n term = SHAPE multiply(less, less)\n"),
 ];
+
+/// The outcome of `bound` for the program of a text.
+pub fn outcome_of_text(text: &str, mode: &str, input: &str) -> Outcome {
+    let program = lower(&parse(text).unwrap_or_else(|error| panic!("{error}\n{text}")));
+    outcome(program.unwrap_or_else(|error| panic!("{error}\n{text}")).program, mode, input)
+}
 
 fn outcome(program: Program, mode: &str, input: &str) -> Outcome {
     let taken = Argument::of_program(&program);

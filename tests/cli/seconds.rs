@@ -7,6 +7,40 @@ use ulpgate::tensor::{Data, Tensor};
 
 use super::{Folder, TINY};
 
+/// Each command that evaluates takes a time, and ends in it.
+#[test]
+fn every_command_that_evaluates_takes_a_time() {
+    let folder = folder();
+    let (_, dot) = LONG[0];
+    folder.write(
+        "long.hlo",
+        &format!("HloModule m\n\n{REGIONS}ENTRY e {{\n  unused = f32[] parameter(0)\n  {dot}\n}}\n"),
+    );
+    let begun = Instant::now();
+    let ran = folder.ran(&["tolerance", "--program", "long.hlo", "--rtol", "1e-3", "--seconds", "1"]);
+    assert!(begun.elapsed() < Duration::from_secs(90), "{:?}", begun.elapsed());
+    let told = ran.err.lines().last().unwrap_or_default();
+    assert!(ran.code == 2 && told.starts_with("ulpgate: --seconds 1: "), "{} {}", ran.code, ran.err);
+    for command in [
+        "run",
+        "gate",
+        "hlo eval",
+        "hlo diff",
+        "hlo why",
+        "same",
+        "explore",
+        "judge",
+        "port",
+        "layers",
+        "probe",
+        "tolerance",
+        "explain",
+    ] {
+        let asked: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        assert!(folder.exits(0, &asked).out.contains("--seconds <S"), "{command}");
+    }
+}
+
 /// One operation each, of minutes where nothing is optimised and of seconds where all is.
 const LONG: [(&str, &str); 4] = [
     (

@@ -62,7 +62,8 @@ pub struct Value {
     pub verdict: Verdict,
     /// The count of elements that are equal, where not all are.
     equal: Option<usize>,
-    /// The mode whose error is the stated bound: what was printed is no farther from the truth.
+    /// The mode whose error is the stated bound: what was printed is no farther from the truth. Or `explore`: what the chip's own
+    /// errors permit of each operation, where errors of several add up.
     bound: Option<String>,
     /// The reason why it is only inside, or not reproduced.
     #[serde(default)]
@@ -196,6 +197,9 @@ impl Value {
         let equal = pairs().filter(|(printed, got)| printed.holds(**got, digits)).count();
         let is_interval = printed.iter().any(|printed| matches!(printed, Printed::Interval(..)));
         let bounded = || match &self.bound {
+            Some(bound) if bound == "explore" => {
+                self.explore().is_ok_and(|found| found.outside == 0 && found.unknown == 0)
+            }
             Some(mode) => {
                 let worst = subject::evaluate(&program, &mode.parse().unwrap(), &arguments).unwrap();
                 let (worst, exact) = (worst[self.result].data().to_f64s(), exact());

@@ -1,6 +1,6 @@
 use super::{Naming, Permits, Symbol};
-use crate::ir::{Binary, Builder, Program, Unary};
-use crate::tensor::DType;
+use crate::ir::{Binary, Builder, Mark, Program, Unary};
+use crate::tensor::{DType, Data, Tensor};
 use crate::{Arithmetic, Prepared};
 
 use super::symbol::{Facts, Number};
@@ -102,4 +102,63 @@ fn each_element_has_a_symbol_of_its_own() {
 fn a_budget_is_kept() {
     let error = traced(&chain(Binary::Add, false), "v5e/default/off", 10).unwrap_err();
     assert!(error.contains("too large to be followed element by element"), "{error}");
+}
+
+/// The sum of two products, either one written first, by the code of a name.
+fn sum_of_products(code: &str, swapped: bool) -> Program {
+    let mut b = Builder::new("products");
+    let [x, y, z] = ["x", "y", "z"].map(|name| b.parameter(name, DType::F32, &[64]).unwrap());
+    let products = [b.binary(Binary::Multiply, x, y).unwrap(), b.binary(Binary::Multiply, y, z).unwrap()];
+    let [left, right] = if swapped { [products[1], products[0]] } else { products };
+    let sum = b.binary(Binary::Add, left, right).unwrap();
+    let sum = b.rename(sum, code);
+    let mut program = b.finish(&[("sum", sum)]).unwrap();
+    let entry = program.entry;
+    products.iter().for_each(|product| program.computations[entry].instructions[*product].mark = Some(Mark::Joined));
+    program
+}
+
+/// Two sums of the same products have one symbol where they round the same one, and only there: whichever is written first, and
+/// whether the code is a sum of two or that of terms which nothing joins.
+#[test]
+fn the_product_that_is_rounded_decides_the_symbol() {
+    let mode = "planned/f32/off";
+    // Products of 12 bits and more have bits to lose.
+    let numbers = |step: f32| Data::F32((0..64).map(|at| 1.0 + (at as f32 * step).sqrt() / 3.0).collect());
+    let arguments: Vec<Tensor> = [1.0, 1.7, 2.3].map(|step| Tensor::new(&[64], numbers(step))).into();
+    let mut all = Vec::new();
+    for code in ["left first", "right first", "terms"] {
+        for swapped in [false, true] {
+            let program = sum_of_products(code, swapped);
+            let symbols = traced(&program, mode, 1 << 20).unwrap().remove(0);
+            let prepared = Prepared::new(&program);
+            let run = prepared.evaluate(&mode.parse().unwrap(), &prepared.bind(&arguments).unwrap()).unwrap();
+            let bits: Vec<u32> = run[0].data().to_f64s().iter().map(|sum| (*sum as f32).to_bits()).collect();
+            all.push((format!("{code}, swapped: {swapped}"), symbols, bits));
+        }
+    }
+    let mut kinds: Vec<&Vec<u32>> = all.iter().map(|(_, _, bits)| bits).collect();
+    kinds.sort();
+    kinds.dedup();
+    assert_eq!(kinds.len(), 2, "one product or the other is rounded");
+    for (one, own, bits) in &all {
+        for (other, symbols, others) in &all {
+            assert_eq!(own == symbols, bits == others, "{one} and {other}");
+        }
+    }
+}
+
+/// A division of f16 by one number is a product with the reciprocal as f16 holds it.
+#[test]
+fn a_reciprocal_is_rounded_to_the_type_of_its_quotient() {
+    let of = |divides: bool| {
+        let mut b = Builder::new("quotient");
+        let x = b.parameter("x", DType::F16, &[4]).unwrap();
+        // 1/3 of 11 bits.
+        let number = b.constant(DType::F16, if divides { 3.0 } else { 1365.0 / 4096.0 }).unwrap();
+        let by = b.splat(number, &[4]).unwrap();
+        let result = b.binary(if divides { Binary::Divide } else { Binary::Multiply }, x, by).unwrap();
+        traced(&b.finish(&[("r", result)]).unwrap(), "planned/f32/off", 1 << 20).unwrap()
+    };
+    assert_eq!(of(true), of(false));
 }
