@@ -1,37 +1,170 @@
 //! Arguments that were read in another way.
 
 use crate::ir::movement::row_major;
-use crate::tensor::DType;
+use crate::ir::{Computation, Instruction, Op, Unary, ValueId};
+use crate::tensor::{DType, Tensor};
 
+use super::altered::{result_with_all, values};
 use super::arguments::parameter_names;
 use super::evidence::{Evidence, Pattern, Runner, budget};
 
-/// An argument that was read in another way: transposed, moved along a dim, a mask's rows of another place.
+/// Arguments that are read in another way: one, or several of the same dims alike, as a sine and a cosine; two that are exchanged.
 pub(super) fn arguments(evidence: &Evidence) -> Option<Pattern> {
-    let program = evidence.ground.program;
-    let names = parameter_names(program);
-    let mut runner = Runner { evidence, left: budget(evidence) };
-    let mut best: Option<Pattern> = None;
-    for (number, argument) in evidence.ground.arguments.iter().enumerate() {
-        let name = names.get(number).cloned().unwrap_or_default();
-        for (kind, says, places) in variants(argument.dims()) {
-            let mut changed = evidence.ground.arguments.to_vec();
-            changed[number] = argument.pick(argument.dims(), &places);
-            if changed[number] == *argument {
-                continue;
+    let mut search = Search { evidence, runner: Runner { evidence, left: budget(evidence) }, best: None };
+    if search.exchanged().is_some() && !search.is_done() {
+        search.arguments();
+    }
+    search.best
+}
+
+/// Values on their way that are read in another way: repeated heads, halves of a rotation, positions.
+pub(super) fn moved_values(evidence: &Evidence) -> Option<Pattern> {
+    let mut search = Search { evidence, runner: Runner { evidence, left: budget(evidence) }, best: None };
+    search.values();
+    search.best
+}
+
+/// A search for readings; its steps give `None` where the budget is spent, and the best so far stands.
+struct Search<'a> {
+    evidence: &'a Evidence<'a>,
+    runner: Runner<'a>,
+    best: Option<Pattern>,
+}
+
+impl Search<'_> {
+    /// Keeps what explains more, `mixed` where only some rows may be of the other reading.
+    fn offer(&mut self, values: &[f64], mixed: bool, kind: &'static str, says: String) {
+        let mut explained = self.evidence.least_share(values);
+        // One number of a row is near to anything.
+        if mixed && self.evidence.columns() > 1 {
+            explained = explained.max(self.evidence.least_share(&rows_of(self.evidence, values).0));
+        }
+        if self.best.as_ref().is_none_or(|best| explained > best.explained) {
+            self.best = Some(Pattern { kind, says, explained, places: Vec::new(), factor: None });
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.best.as_ref().is_some_and(|best| best.explained > SETTLED)
+    }
+
+    /// Two arguments of one type and dims, each in the other's place.
+    fn exchanged(&mut self) -> Option<()> {
+        let arguments = self.evidence.ground.arguments;
+        let names = parameter_names(self.evidence.ground.program);
+        for (second, b) in arguments.iter().enumerate() {
+            for (first, a) in arguments[..second].iter().enumerate() {
+                if (a.dims(), a.dtype()) != (b.dims(), b.dtype()) || a == b {
+                    continue;
+                }
+                let mut changed = arguments.to_vec();
+                changed.swap(first, second);
+                let values = self.runner.run(self.evidence.ground.program, &changed)?;
+                let says = format!("{} and {} are exchanged", names[first], names[second]);
+                self.offer(&values, false, "exchanged", says);
             }
-            let Some(values) = runner.run(program, &changed) else { return best };
-            // Of a mask only the rows that stand out may be of the other place.
-            let (mixed, _) = rows_of(evidence, &values);
-            let explained = evidence.least_share(&values).max(evidence.least_share(&mixed));
-            if best.as_ref().is_none_or(|best| explained > best.explained) {
-                let kind = if argument.dtype() == DType::Pred && kind == "permuted" { "mask" } else { kind };
-                let says = format!("{name} is read {says}");
-                best = Some(Pattern { kind, says, explained, places: Vec::new(), factor: None });
+        }
+        Some(())
+    }
+
+    fn arguments(&mut self) -> Option<()> {
+        let (program, arguments) = (self.evidence.ground.program, self.evidence.ground.arguments);
+        let names = parameter_names(program);
+        for group in groups(arguments.len(), |at| Some((arguments[at].dims(), arguments[at].dtype()))) {
+            let of = &arguments[group[0]];
+            let name: Vec<&str> = group.iter().map(|at| names.get(*at).map_or("", String::as_str)).collect();
+            let verb = if group.len() > 1 { "are" } else { "is" };
+            for (kind, says, places) in variants(of.dims()) {
+                let mut changed = arguments.to_vec();
+                group.iter().for_each(|at| changed[*at] = arguments[*at].pick(of.dims(), &places));
+                if changed == arguments {
+                    continue;
+                }
+                let values = self.runner.run(program, &changed)?;
+                let (is_mask, name) = (of.dtype() == DType::Pred, name.join(" and "));
+                let kind = if is_mask && kind == "permuted" { "mask" } else { kind };
+                // Of a mask only the rows that stand out may be of the other place.
+                self.offer(&values, is_mask, kind, format!("{name} {verb} read {says}"));
+                // A rotation of neighbours in place of halves: read in that order, and put back.
+                if values.len() == places.len() && of.dims() == self.evidence.compared.dims && !self.is_done() {
+                    let mut put_back = values.clone();
+                    places.iter().zip(&values).for_each(|(place, value)| put_back[*place] = *value);
+                    let says = format!("{name} {verb} read {says}, and the result is put back in order");
+                    self.offer(&put_back, false, kind, says);
+                }
+            }
+            if self.is_done() {
+                break;
+            }
+        }
+        Some(())
+    }
+
+    fn values(&mut self) -> Option<()> {
+        let entry = self.evidence.ground.program.entry();
+        let is_asked = |instruction: &Instruction| {
+            let is_float = instruction.shape.dtype().is_some_and(DType::is_float);
+            is_float
+                && matches!(
+                    instruction.op,
+                    Op::Concatenate { .. }
+                        | Op::Gather { .. }
+                        | Op::Reshape
+                        | Op::Broadcast { .. }
+                        | Op::Unary(Unary::Cosine | Unary::Sine)
+                )
+        };
+        let known: Vec<(ValueId, Tensor)> = values(&mut self.runner, &is_asked)
+            .into_iter()
+            .enumerate()
+            .filter_map(|(id, tensor)| {
+                Some((id, tensor.filter(|tensor| is_no_copy(entry, id) && tensor.dims().len() > 1)?))
+            })
+            .collect();
+        let alike = |at: usize| {
+            let (id, tensor): &(ValueId, Tensor) = known.get(at)?;
+            Some((tensor.dims().to_vec(), std::mem::discriminant(&entry.instructions[*id].op)))
+        };
+        for group in groups(known.len(), alike) {
+            let name: Vec<&str> = group.iter().map(|at| entry.instructions[known[*at].0].name.as_str()).collect();
+            let verb = if group.len() > 1 { "are" } else { "is" };
+            for (kind, says, places) in variants(known[group[0]].1.dims()) {
+                let picked = |at: &usize| (known[*at].0, known[*at].1.pick(known[*at].1.dims(), &places));
+                let others: Vec<(ValueId, Tensor)> = group.iter().map(picked).collect();
+                if others.iter().zip(&group).all(|(other, at)| other.1 == known[*at].1) {
+                    continue;
+                }
+                let values = result_with_all(&mut self.runner, &others)?;
+                self.offer(&values, false, kind, format!("{} {verb} read {says}", name.join(" and ")));
+            }
+            if self.is_done() {
+                break;
+            }
+        }
+        Some(())
+    }
+}
+
+/// Whether a value moves numbers, and is no array of one number.
+fn is_no_copy(entry: &Computation, id: ValueId) -> bool {
+    let operand = entry.instructions[id].operands.first().map(|id| &entry.instructions[*id]);
+    operand.is_some_and(|operand| operand.shape.elements() > 1)
+}
+
+/// Share of the difference beyond which no other reading is looked for.
+const SETTLED: f64 = 0.99;
+
+/// Each of so many things alone, and those that are alike in pairs.
+fn groups<K: PartialEq>(count: usize, alike: impl Fn(usize) -> Option<K>) -> Vec<Vec<usize>> {
+    let mut found: Vec<Vec<usize>> = (0..count).map(|at| vec![at]).collect();
+    for second in 0..count {
+        for first in 0..second {
+            if alike(first).is_some() && alike(first) == alike(second) {
+                found.push(vec![first, second]);
             }
         }
     }
-    best
+    found
 }
 
 /// The nearest mode's results with the rows of `values` that are nearer to the recorded ones, and these rows.
@@ -51,6 +184,9 @@ pub(super) fn rows_of(evidence: &Evidence, values: &[f64]) -> (Vec<f64>, Vec<usi
     }
     (mixed, rows)
 }
+
+/// Places of a dim of which each two may be exchanged: heads, experts.
+const FEW_PLACES: usize = 8;
 
 /// Other ways to read an array of these dims: the kind of fault, its words, and the place that each element comes from.
 fn variants(dims: &[usize]) -> Vec<(&'static str, String, Vec<usize>)> {
@@ -94,6 +230,23 @@ fn variants(dims: &[usize]) -> Vec<(&'static str, String, Vec<usize>)> {
         offer("permuted", format!("one place later in dim {dim}"), &|place| (place + 1) % extent);
         offer("permuted", format!("one place earlier in dim {dim}"), &|place| (place + extent - 1) % extent);
         offer("permuted", format!("backwards in dim {dim}"), &|place| extent - 1 - place);
+        if *extent <= FEW_PLACES {
+            for (a, b) in (0..*extent).flat_map(|b| (0..b).map(move |a| (a, b))) {
+                let says = format!("with places {a} and {b} of dim {dim} exchanged");
+                offer("permuted", says, &|place| {
+                    if place == a {
+                        b
+                    } else if place == b {
+                        a
+                    } else {
+                        place
+                    }
+                });
+            }
+            for only in 0..*extent {
+                offer("permuted", format!("with place {only} of dim {dim} in every place"), &|_| only);
+            }
+        }
         if extent % 2 == 0 && *extent > 2 {
             offer("permuted", format!("with the halves of dim {dim} exchanged"), &|place| {
                 (place + extent / 2) % extent

@@ -43,8 +43,8 @@ impl Compared<'_> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pattern {
     /// Its kind: `factor`, `dropped`, `doubled`, `scaled`, `transposed`, `permuted`, `mask`, `stale-scale`, `rounded`, `narrow-sum`,
-    /// `toward-zero`, `gpu-unit`, `function`, `constant`, `left-out`, `one-more`, `argument-factor`, `other-row`, `rows`, `columns`, `element`,
-    /// `elements`, `everywhere`.
+    /// `toward-zero`, `gpu-unit`, `function`, `constant`, `left-out`, `one-more`, `argument-factor`, `other-row`, `rows`, `columns`,
+    /// `element`, `elements`, `everywhere`, `operands`, `exchanged`, `softmax-axis`, `twice`, `fill`, `integer-range`, `unwritten`.
     pub kind: &'static str,
     /// The fault in words, with its places.
     pub says: String,
@@ -54,6 +54,13 @@ pub struct Pattern {
     pub places: Vec<usize>,
     /// The factor, where the fault has one.
     pub factor: Option<f64>,
+}
+
+impl Pattern {
+    /// Whether it only says where the difference is.
+    pub(super) fn is_place(&self) -> bool {
+        ["rows", "columns", "element", "elements", "everywhere"].contains(&self.kind)
+    }
 }
 
 /// A difference, and all that can be asked about it.
@@ -108,6 +115,13 @@ impl Evidence<'_> {
 
     /// Share of the squares of the residual that goes if `values` stand in place of the nearest mode's.
     pub fn share_of_residual(&self, values: &[f64]) -> f64 {
+        // A distance leaves out what is not finite: an explanation may not be so where the recorded numbers are finite.
+        let is_lost = |(value, (observed, own)): (&f64, (&f64, &f64))| {
+            !value.is_finite() && observed.is_finite() && own.is_finite()
+        };
+        if values.iter().zip(self.compared.observed.iter().zip(self.values)).any(is_lost) {
+            return 0.0;
+        }
         let before = self.compared.distance(self.compared.observed, self.values);
         let after = self.compared.distance(self.compared.observed, values);
         if before == 0.0 { 0.0 } else { 1.0 - (after / before).powi(2) }

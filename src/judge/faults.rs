@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::num::{BF16, Direction, F16, round_f64};
 
-use super::altered::alteration;
-use super::argument_readings::arguments;
+use super::altered::{alteration, operands};
+use super::argument_readings::{arguments, moved_values};
 use super::evidence::{Compared, EXPLAINS, Evidence, LEAST_FACTOR, Pattern, dot};
 use super::masks::masks;
 use super::moved_lines::{other_rows, row_factors};
@@ -92,14 +92,24 @@ pub(super) fn explain(evidence: &Evidence, hidden: bool) -> Vec<Pattern> {
     let evidence = &Evidence { compared: &compared, ..*evidence };
     let factor = factor(evidence);
     if let Some(factor) = &factor
-        && (hidden || factor.explained > SETTLED)
+        && factor.explained > SETTLED
     {
         return vec![factor.clone()];
     }
     if let Some(rounded) = rounded(evidence) {
         return vec![rounded];
     }
+    if let Some(operands) = operands(evidence).filter(|_| !hidden) {
+        return vec![operands];
+    }
     let mut found = if hidden { hidden_faults(evidence) } else { shown_faults(evidence) };
+    if let (true, Some(factor)) = (hidden, &factor) {
+        // A factor of some terms shows as one of all elements too: the fault that explains more is named.
+        found.retain(|pattern| pattern.explained > HIDDEN.max(factor.explained + SIMPLER));
+        if found.is_empty() {
+            return vec![factor.clone()];
+        }
+    }
     // What is left beside a factor is some roundings, or it is another fault.
     found.extend(factor.filter(|factor| !hidden && leaves_roundings(evidence, factor)));
     found.retain(|pattern| pattern.explained > if hidden { HIDDEN } else { EXPLAINS });
@@ -163,6 +173,9 @@ fn shown_faults(evidence: &Evidence) -> Vec<Pattern> {
     }
     if !is_done(&found) {
         found.extend(arguments(evidence));
+    }
+    if !is_done(&found) {
+        found.extend(moved_values(evidence));
     }
     found
 }

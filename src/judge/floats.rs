@@ -7,13 +7,14 @@ use crate::num::Format;
 use crate::oracle::{Enclosed, TruthTensor};
 use crate::tensor::{DType, Tensor};
 
+use super::altered::operands;
 use super::evidence::{Compared, Evidence, Pattern};
 use super::faults;
 use super::figures::{differences, figures, relative_rms};
 use super::marked::sums;
 use super::matmul_criterion as criterion;
 use super::members::{Member, precision_place};
-use super::{Ground, JudgedResult, Nearest, Verdict};
+use super::{Ground, JudgedResult, Nearest, Part, Verdict};
 
 /// Differences of orders that a result may be from the nearest mode: members are some orders of many.
 const ORDERS: f64 = 4.0;
@@ -32,6 +33,9 @@ const STANDS_OUT_OF_RMS: f64 = 30.0;
 
 /// Share of elements of narrow types that may round another way in an honest order without any member's doing so.
 const FLIPS: f64 = 0.002;
+
+/// One element in so many that is as a mode gives it tells that mode.
+const SOME: usize = 16;
 
 /// The members of one precision for one result.
 struct Class<'a> {
@@ -71,7 +75,7 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
     judged.outside.unknown = (0..observed.len()).filter(|at| is_open(*at)).count();
     let (classes, scale) = classes(ground, output, &observed, truth, enclosed, format);
     let compared = Compared { observed: &observed, scale: &scale, dims: shape.dims() };
-    let Some((class, at, distance)) = nearest(&classes, &compared) else {
+    let Some((class, at, distance)) = nearest(&classes, &compared, ground.part) else {
         judged.because.push("no mode evaluates the program".to_string());
         return judged;
     };
@@ -144,12 +148,10 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
     let outside = bad.len();
     let is_consistent = distance <= ORDERS * spread[0];
     // Elements that stand out where the rest is an order of sums.
-    let limit = (STANDS_OUT * spread[1]).max(STANDS_OUT_OF_RMS * spread[0]);
     let scaled = |at: usize| ((observed[at] - values[at]) / compared.scale[at]).abs();
-    let ulps = |at: usize| (observed[at] - values[at]).abs() / format.ulp(values[at]);
-    let far = |at: &usize| scaled(*at) > limit && ulps(*at) > 1.5;
     let near = (0..observed.len()).filter(|at| scaled(*at) <= ORDERS * spread[0]).count();
-    let standing: Vec<usize> = (0..observed.len()).filter(far).collect();
+    let standing = standing(class, values, compared, format);
+    let strange_at = strange.clone();
     // Where values between are rounded to a narrow type, one that rounds another way stands out: then accuracy decides.
     let is_accurate = truth.is_some_and(|truth| class.is_permitted && is_as_accurate(class, compared, truth));
     let is_mixed = !standing.is_empty() && near * 2 > observed.len() && !is_accurate;
@@ -195,8 +197,10 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
     if bad.is_empty() && is_consistent && errs_no_more {
         let factor = faults::factor(&evidence);
         if let Some(factor) = factor {
-            because.push("a factor explains the difference from the nearest mode".to_string());
-            return (Some(true), because, vec![factor]);
+            let pattern = faults::explain(&evidence, true);
+            let what = if pattern.iter().all(|one| one.kind == factor.kind) { "a factor" } else { "a fault" };
+            because.push(format!("{what} explains the difference from the nearest mode"));
+            return (Some(true), because, if pattern.is_empty() { vec![factor] } else { pattern });
         }
         let how = match sums(ground.program).is_empty() {
             true => "by no more than is permitted",
@@ -212,6 +216,10 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
             return (None, because, Vec::new());
         };
         if errs_no_more {
+            if let Some(operands) = operands(&evidence) {
+                because.push(format!("they err no more than a permitted mode: {}", operands.says));
+                return (Some(false), because, Vec::new());
+            }
             let pattern = faults::explain(&evidence, true);
             if !pattern.is_empty() {
                 because.push("a fault explains the difference from the nearest mode".to_string());
@@ -229,8 +237,30 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
         }
         because.push(format!("they err {:.1} times as much as the least accurate permitted mode", own / worst));
     }
-    let pattern = faults::explain(&evidence, false);
-    (Some(true), because, pattern)
+    (Some(true), because, explained(weighing, &evidence, &strange_at))
+}
+
+/// The faults beside the nearest member; where none is named, beside the most accurate precision: of what is far from every mode the
+/// nearest one is an accident, and its roundings hide a fault that the right one shows.
+fn explained(weighing: &Weighing, evidence: &Evidence, strange: &[usize]) -> Vec<Pattern> {
+    let pattern = faults::explain(evidence, false);
+    let Some(accurate) = weighing.classes.iter().max_by_key(|class| class.precision) else { return pattern };
+    if !pattern.iter().all(Pattern::is_place) || accurate.precision == weighing.class.precision {
+        return pattern;
+    }
+    let Some((member, values)) = accurate.members.first() else { return pattern };
+    let standing = standing(accurate, values, weighing.compared, weighing.format);
+    let apart: Vec<usize> = standing.iter().chain(strange).copied().collect::<BTreeSet<_>>().into_iter().collect();
+    let other = faults::explain(&Evidence { member, values, apart: &apart, ..*evidence }, false);
+    if other.iter().all(Pattern::is_place) { pattern } else { other }
+}
+
+/// Elements that stand out beside what orders of sums change in a precision.
+fn standing(class: &Class, values: &[f64], compared: &Compared, format: &Format) -> Vec<usize> {
+    let limit = (STANDS_OUT * class.spread[1]).max(STANDS_OUT_OF_RMS * class.spread[0]);
+    let scaled = |at: usize| ((compared.observed[at] - values[at]) / compared.scale[at]).abs();
+    let ulps = |at: usize| (compared.observed[at] - values[at]).abs() / format.ulp(values[at]);
+    (0..values.len()).filter(|at| scaled(*at) > limit && ulps(*at) > 1.5).collect()
 }
 
 /// The named mode, as text.
@@ -265,12 +295,27 @@ fn is_as_accurate(class: &Class, compared: &Compared, truth: &[f64]) -> bool {
 }
 
 /// The nearest member, or that of most elements where the nearest one is near to fewer: its class, its place there, and the distance.
-fn nearest<'a, 'b>(classes: &'b [Class<'a>], compared: &Compared) -> Option<(&'b Class<'a>, usize, f64)> {
-    let each = classes.iter().flat_map(|class| {
-        let of = move |at: usize| (class, at, compared.distance(compared.observed, &class.members[at].1));
-        (0..class.members.len()).map(of)
-    });
-    let nearest = each.min_by(|a, b| a.2.total_cmp(&b.2))?;
+/// Of a block the nearest one that is quick, where an order of sums of it explains the block: it computes the rest.
+fn nearest<'a, 'b>(classes: &'b [Class<'a>], compared: &Compared, part: Part) -> Option<(&'b Class<'a>, usize, f64)> {
+    let each: Vec<(&Class, usize, f64)> = classes
+        .iter()
+        .flat_map(|class| {
+            let of = move |at: usize| (class, at, compared.distance(compared.observed, &class.members[at].1));
+            (0..class.members.len()).map(of)
+        })
+        .collect();
+    let least = |each: &mut dyn Iterator<Item = (&'b Class<'a>, usize, f64)>| each.min_by(|a, b| a.2.total_cmp(&b.2));
+    let nearest = least(&mut each.iter().copied())?;
+    if part == Part::Block && nearest.2 > 0.0 {
+        let is_quick = |one: &&(&Class, usize, f64)| {
+            let (class, at, distance) = **one;
+            class.members[at].0.is_quick() && distance <= ORDERS * class.spread[0]
+        };
+        let quick = least(&mut each.iter().filter(is_quick).copied());
+        if let Some(quick) = quick {
+            return Some(quick);
+        }
+    }
     // Elements far away decide the distance and say nothing of the mode: that of most elements is another one perhaps.
     let near = |class: &Class, at: usize| {
         let values = &class.members[at].1;
@@ -280,10 +325,12 @@ fn nearest<'a, 'b>(classes: &'b [Class<'a>], compared: &Compared) -> Option<(&'b
         };
         (0..compared.observed.len()).filter(is_near).count()
     };
-    let is_of_most = |count: usize| count * 2 > compared.observed.len();
-    if nearest.2 <= ORDERS * nearest.0.spread[0] || is_of_most(near(nearest.0, nearest.1)) {
+    let own = near(nearest.0, nearest.1);
+    if nearest.2 <= ORDERS * nearest.0.spread[0] || own * 2 > compared.observed.len() {
         return Some(nearest);
     }
+    // Of a fault that is nearly everywhere some elements stay as they are: they tell the mode, where another has far fewer of them.
+    let is_of_most = |count: usize| count * SOME > compared.observed.len() && count > 2 * own;
     let each = classes.iter().flat_map(|class| (0..class.members.len()).map(move |at| (class, at)));
     let of_most = each.map(|(class, at)| (near(class, at), class, at)).max_by_key(|(count, ..)| *count);
     let of_most = of_most.filter(|(count, ..)| is_of_most(*count));

@@ -9,26 +9,46 @@ use super::evidence::{Evidence, Pattern, Runner, budget};
 use super::marked::with_operand;
 
 /// Other masks than `shown` [..., rows, columns]: what they do, and the elements that they show.
-fn variants(shown: &[bool], dims: &[usize]) -> Vec<(&'static str, Vec<bool>)> {
+fn variants(shown: &[bool], dims: &[usize]) -> Vec<(String, Vec<bool>)> {
     let [.., rows, columns] = *dims else { return Vec::new() };
     let with = |of: &dyn Fn(usize, usize, usize) -> bool| -> Vec<bool> {
         let matrix = rows * columns;
         (0..shown.len()).map(|at| of(at / matrix * matrix, at % matrix / columns, at % columns)).collect()
     };
     let at = |start: usize, row: usize, column: usize| shown[start + row * columns + column];
-    let mut found = vec![
-        ("hides one place more of a row", with(&|s, row, column| column + 1 < columns && at(s, row, column + 1))),
-        ("shows one place more of a row", with(&|s, row, column| column == 0 || at(s, row, column - 1))),
-        ("hides nothing", vec![true; shown.len()]),
-        ("shows what it should hide, and hides the rest", shown.iter().map(|shown| !shown).collect()),
-        ("has each row one place later", with(&|s, row, column| at(s, (row + rows - 1) % rows, column))),
-        ("has each row one place earlier", with(&|s, row, column| at(s, (row + 1) % rows, column))),
-    ];
+    let mut found: Vec<(String, Vec<bool>)> = Vec::new();
+    let mut offer = |does: &str, other: Vec<bool>| found.push((does.to_string(), other));
+    offer("hides one place more of a row", with(&|s, row, column| column + 1 < columns && at(s, row, column + 1)));
+    offer("shows one place more of a row", with(&|s, row, column| column == 0 || at(s, row, column - 1)));
+    offer("hides nothing", vec![true; shown.len()]);
+    offer("shows what it should hide, and hides the rest", shown.iter().map(|shown| !shown).collect());
+    offer("has each row one place later", with(&|s, row, column| at(s, (row + rows - 1) % rows, column)));
+    offer("has each row one place earlier", with(&|s, row, column| at(s, (row + 1) % rows, column)));
     if rows == columns {
-        found.push(("is transposed", with(&|s, row, column| at(s, column, row))));
+        offer("is transposed", with(&|s, row, column| at(s, column, row)));
+    }
+    if rows > 1 {
+        for width in windows(columns) {
+            // The last row's own place is the last column.
+            let is_inside =
+                |row: usize, column: usize| column + rows <= row + columns && row + columns < column + rows + width;
+            let does = format!("hides what is {width} places or more before a row's own");
+            offer(&does, with(&|s, row, column| at(s, row, column) && is_inside(row, column)));
+            // A window of the program that is missing, or of another width.
+            let does = format!("shows the {width} places up to a row's own, and no others");
+            offer(&does, with(&|_, row, column| is_inside(row, column)));
+        }
+        let does = "hides nothing that is up to a row's own place, and all behind it";
+        offer(does, with(&|_, row, column| column + rows <= row + columns));
     }
     found.retain(|(_, other)| other != shown);
     found
+}
+
+/// Widths of a window that are tried: each of a short row, up to a few places beside the powers of two of a long one.
+fn windows(columns: usize) -> Vec<usize> {
+    let is_tried = |width: &usize| *width <= 16 || (width - 1).is_power_of_two() || width.is_power_of_two();
+    (1..columns).filter(is_tried).collect()
 }
 
 /// A mask of the program, the predicate of a `select`, that hides other places: in all rows of the result or in those that stand out.
@@ -51,7 +71,8 @@ pub(super) fn masks(evidence: &Evidence) -> Option<Pattern> {
             let Some(values) = runner.run(&masked, &arguments) else { return best };
             let (mixed, rows) = rows_of(evidence, &values);
             let whole = evidence.least_share(&values);
-            let of_rows = evidence.least_share(&mixed);
+            // One number of a row is near to anything.
+            let of_rows = if evidence.columns() > 1 { evidence.least_share(&mixed) } else { whole };
             // Each row on its own is the more special fault.
             let is_whole = whole > of_rows - 0.01;
             let explained = whole.max(of_rows);

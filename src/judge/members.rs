@@ -137,6 +137,15 @@ impl Member {
     }
 }
 
+impl Member {
+    /// Whether it takes one pass over its operands, in chains of f32: more passes, exact sums and those in pairs take two to six
+    /// times as long.
+    pub fn is_quick(&self) -> bool {
+        let has_passes = self.mode.chip.matrix_unit && ["high", "highest"].contains(&self.mode.precision.name);
+        !has_passes && !matches!(self.mode.choices.acc, Accumulation::Exact | Accumulation::Pairwise)
+    }
+}
+
 /// Finds the precision that each member's results are nearest to: those of a matrix unit in each precision, of equal ones the last.
 fn classify(members: &mut [Member], program: &Program, arguments: &[Tensor], settings: &Settings) {
     let Some(base) = base_mode(settings) else { return };

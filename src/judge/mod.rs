@@ -210,6 +210,7 @@ struct Ground<'a> {
     extended: Program,
     arguments: &'a [Tensor],
     settings: &'a Settings,
+    part: Part,
     members: Members,
     /// By results of `extended`: the enclosure of what is permitted.
     enclosed: Option<Vec<Enclosed>>,
@@ -259,6 +260,25 @@ pub fn judge(
     recording: &Recording,
     settings: &Settings,
 ) -> Result<Judged, JudgeError> {
+    judge_part(program, arguments, recording, settings, Part::Whole)
+}
+
+/// The part of a program's results that a recording holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Whole,
+    /// A block of a large matmul: the mode that is named computes the rest afterwards.
+    Block,
+}
+
+/// [`judge`] for a part of the results.
+fn judge_part(
+    program: &Program,
+    arguments: &[Tensor],
+    recording: &Recording,
+    settings: &Settings,
+    part: Part,
+) -> Result<Judged, JudgeError> {
     let outputs = recording.resolve(program)?;
     if let Some(name) = &settings.tokens {
         let known = outputs.iter().any(|one| program.output_names[one.output] == *name || one.recorded_as == *name);
@@ -281,7 +301,7 @@ pub fn judge(
     let (extended, scores) = marked::with_scores(program);
     let enclosed = permitted(&extended, arguments, settings, &mut notes);
     let truth = truth(&extended, arguments, &mut notes);
-    let ground = Ground { program, extended, arguments, settings, members, enclosed, truth, scores };
+    let ground = Ground { program, extended, arguments, settings, part, members, enclosed, truth, scores };
     let mut results = Vec::new();
     for one in &outputs {
         let tensor = recording.read(program, one)?;

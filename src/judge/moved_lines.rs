@@ -73,7 +73,10 @@ pub(super) fn other_rows(evidence: &Evidence) -> Option<Pattern> {
     None
 }
 
-/// Rows or columns with a factor of their own each.
+/// Factor below which a line holds nothing of its own.
+const UNWRITTEN: f64 = 1e-6;
+
+/// Rows or columns with a factor of their own each, or with nothing in them.
 pub(super) fn row_factors(evidence: &Evidence) -> Option<Pattern> {
     let (rows, columns) = (evidence.rows(), evidence.columns());
     for (is_row, count, length) in [(true, rows, columns), (false, columns, rows)] {
@@ -100,7 +103,16 @@ pub(super) fn row_factors(evidence: &Evidence) -> Option<Pattern> {
             let told: Vec<String> =
                 factors.iter().take(4).map(|(place, factor)| format!("{word} {place} {factor:.6}")).collect();
             let says = format!("{} {word}s have a factor, as of a stale scale: {}", factors.len(), told.join(", "));
-            let places = factors.iter().map(|(place, _)| *place).take(32).collect();
+            let places: Vec<usize> = factors.iter().map(|(place, _)| *place).take(32).collect();
+            if factors.iter().all(|(_, factor)| factor.abs() < UNWRITTEN) {
+                let told: Vec<String> = places.iter().take(8).map(usize::to_string).collect();
+                let says = format!(
+                    "{} {word}s are 0 or nearly so, as if they were never written: {}",
+                    factors.len(),
+                    told.join(", ")
+                );
+                return Some(Pattern { kind: "unwritten", says, explained, places, factor: None });
+            }
             return Some(Pattern {
                 kind: "stale-scale",
                 says,

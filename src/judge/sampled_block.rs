@@ -2,7 +2,7 @@
 //! the block.
 //!
 //! The block is a matmul of its own: rows of the left operand and columns of the right one. All that judges a result judges it.
-//! If it is accepted, the nearest mode computes the whole product once, and no element may be farther from that than an honest
+//! If it is accepted, the nearest mode that is quick computes the whole product once, and no element may be farther from that than an honest
 //! one. A result that is not accepted in this way is judged as a whole, which takes longer and names what is wrong.
 
 use crate::analysis::{PlainMatmul, plain_matmul};
@@ -14,7 +14,7 @@ use crate::tensor::Tensor;
 use super::figures::{differences, relative_rms};
 use super::members::work;
 use super::recording::Found;
-use super::{JudgeError, Judged, Recording, Settings, Verdict};
+use super::{JudgeError, Judged, Part, Recording, Settings, Verdict};
 
 /// Products from which on a block is judged first.
 pub const LARGE: u128 = 100_000_000;
@@ -129,7 +129,8 @@ pub(super) fn accept(
     let of_block = (program.output_names[0].clone(), tensor.pick(&block.dims(), &places));
     let settings = Settings { block_from: Some(u128::MAX), ..settings.clone() };
     let (part, taken) = (block.program(program), block.arguments(arguments));
-    let mut judged = super::judge(&part, &taken, &Recording::of_arrays(vec![of_block]), &settings)?;
+    let of_block = Recording::of_arrays(vec![of_block]);
+    let mut judged = super::judge_part(&part, &taken, &of_block, &settings, Part::Block)?;
     let is_accepted = matches!(judged.verdict(), Verdict::Bits | Verdict::Conforming);
     let [result] = &mut judged.results[..] else { return Ok(None) };
     let Some(nearest) = result.nearest.as_mut().filter(|_| is_accepted) else { return Ok(None) };

@@ -123,6 +123,10 @@ fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
     // A whole number of times is the simpler fault, where it explains as much.
     let plain = fits[..2].iter().find(|fit| fit.2 > best.2 - 0.02).copied();
     let (kind, factor, explained) = plain.unwrap_or(best);
+    // A sum without terms is a value that is left out, and other faults may leave zeros too.
+    if (kind, lo, hi) == ("dropped", 0, sum.terms) {
+        return None;
+    }
     let other = (kind == "scaled").then_some(factor);
     let name = &evidence.ground.program.entry().instructions[sum.value].name;
     let of = format!(

@@ -16,6 +16,7 @@ mod judge;
 mod judge_altered;
 mod judge_forms;
 mod judge_gpu;
+mod judge_recordings;
 mod layers;
 mod memory;
 mod merged;

@@ -2,17 +2,17 @@
 
 use core_math::erf;
 
-use crate::ir::{Op, ValueId};
+use crate::ir::{Instruction, Op, ValueId};
 use crate::tensor::{DType, Tensor};
 
 use super::super::evidence::{Pattern, Runner};
-use super::{LARGEST, result_with, value_of};
+use super::{result_with, values};
 
 /// An activation of one number.
 type Activation = (&'static str, fn(f64) -> f64);
 
 /// The activations that are taken for each other.
-const ACTIVATIONS: [Activation; 5] = [
+const ACTIVATIONS: [Activation; 7] = [
     ("GELU by erf", |x| x * 0.5 * (1.0 + erf(x * std::f64::consts::FRAC_1_SQRT_2))),
     ("GELU by tanh", |x| {
         x * 0.5 * (1.0 + core_math::tanh((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044_715 * x * x * x)))
@@ -20,13 +20,12 @@ const ACTIVATIONS: [Activation; 5] = [
     ("x times the logistic function of 1.702 x", |x| x / (1.0 + core_math::exp(-1.702 * x))),
     ("SiLU", |x| x / (1.0 + core_math::exp(-x))),
     ("ReLU", |x| x.max(0.0)),
+    ("the logistic function", |x| 1.0 / (1.0 + core_math::exp(-x))),
+    ("tanh", core_math::tanh),
 ];
 
 /// Root mean square of the error of a value, beside its own, within which it is an activation.
 const IS_ALIKE: f64 = 6e-3;
-
-/// Values of a program among which activations are looked for.
-const MOST_VALUES: usize = 400;
 
 /// Values before an activation among which its operand is looked for: erfc alone is 126 instructions of XLA.
 const FORMULA: usize = 200;
@@ -57,20 +56,13 @@ fn activations(runner: &mut Runner) -> Vec<(ValueId, Tensor, Vec<f64>, &'static 
     let entry = program.entry();
     let is_product = |id: usize| matches!(entry.instructions[id].op, Op::Binary(_));
     let is_float = |id: &usize| entry.instructions[*id].shape.dtype().is_some_and(DType::is_float);
-    let of_formula =
-        |id: usize| matches!(entry.instructions[id].op, Op::Broadcast { .. } | Op::Constant(_) | Op::Convert);
-    if entry.instructions.len() > MOST_VALUES {
-        return Vec::new();
-    }
-    let mut known: Vec<Option<Tensor>> = Vec::new();
+    let of_formula = |op: &Op| matches!(op, Op::Broadcast { .. } | Op::Constant(_) | Op::Convert);
     let ids: Vec<usize> = (0..entry.instructions.len()).filter(is_float).collect();
-    known.resize_with(entry.instructions.len(), || None);
-    for id in ids.iter().copied().filter(|id| !of_formula(*id)) {
-        let count = entry.instructions[id].shape.elements();
-        let Some(left) = runner.left.checked_sub(1).filter(|_| (16..=LARGEST).contains(&count)) else { continue };
-        runner.left = left;
-        known[id] = value_of(evidence, program, evidence.ground.arguments, id);
-    }
+    let is_asked = |instruction: &Instruction| {
+        let is_float = instruction.shape.dtype().is_some_and(DType::is_float);
+        is_float && !of_formula(&instruction.op) && instruction.shape.elements() >= 16
+    };
+    let known = values(runner, &is_asked);
     let mut found = Vec::new();
     for id in ids.iter().copied().filter(|id| is_product(*id)) {
         let Some(tensor) = &known[id] else { continue };

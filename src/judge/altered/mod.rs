@@ -4,15 +4,21 @@
 
 mod activations;
 mod gpu_units;
+mod integer_ranges;
 mod narrow_sums;
 mod numbers;
+mod operands;
+mod softmax_axis;
+mod steps;
 
-use crate::ir::{Op, Program, ValueId};
+use crate::ir::{Instruction, Op, Program, Shape, ValueId};
 use crate::subject::evaluate;
 use crate::tensor::{Data, Tensor};
 
 use super::evidence::{Evidence, Pattern, Runner, budget};
 use super::marked::with_value;
+
+pub(super) use operands::operands;
 
 /// The best of the faults of one value. Of `hidden` ones only those that no honest arithmetic has: other functions and narrow sums.
 pub(super) fn alteration(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
@@ -20,7 +26,16 @@ pub(super) fn alteration(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
     let mut searches: Vec<fn(&mut Runner) -> Option<Pattern>> = vec![narrow_sums::narrow_sums, activations::functions];
     if !hidden {
         searches.insert(1, gpu_units::gpu_units);
-        searches.extend([numbers::constants, numbers::arguments, numbers::roundings] as [fn(&mut Runner) -> _; 3]);
+        // A number that is fitted explains something of anything: faults without one are looked for first.
+        searches.extend([
+            softmax_axis::softmax_axes,
+            integer_ranges::integer_ranges,
+            steps::steps,
+            numbers::constants,
+            numbers::tables,
+            numbers::arguments,
+            numbers::roundings,
+        ] as [fn(&mut Runner) -> _; 7]);
     }
     for search in searches {
         // Each has its own budget: a formula of many constants leaves none for another search.
@@ -46,6 +61,43 @@ const SETTLED: f64 = 0.99;
 /// Numbers of one value that are altered at most.
 const LARGEST: usize = 1 << 22;
 
+/// Instructions of a program whose values are asked for.
+const MOST_VALUES: usize = 400;
+
+/// The values of the entry of which `is_asked`, as the nearest mode computes them in one run. None of a large program, and none of a
+/// value that has more numbers than are altered.
+pub(super) fn values(runner: &mut Runner, is_asked: &dyn Fn(&Instruction) -> bool) -> Vec<Option<Tensor>> {
+    let evidence = runner.evidence;
+    let entry = evidence.ground.program.entry();
+    let mut known: Vec<Option<Tensor>> = Vec::new();
+    known.resize_with(entry.instructions.len(), || None);
+    let is_small = |instruction: &Instruction| (1..=LARGEST).contains(&instruction.shape.elements());
+    let is_array = |instruction: &Instruction| instruction.shape.dtype().is_some();
+    let asked: Vec<ValueId> = (0..entry.instructions.len())
+        .filter(|id| {
+            let instruction = &entry.instructions[*id];
+            is_array(instruction) && is_small(instruction) && is_asked(instruction)
+        })
+        .collect();
+    let elements: usize = asked.iter().map(|id| entry.instructions[*id].shape.elements()).sum();
+    if asked.is_empty() || entry.instructions.len() > MOST_VALUES || elements > 8 * LARGEST {
+        return known;
+    }
+    let Some(left) = runner.left.checked_sub(1) else { return known };
+    runner.left = left;
+    let mut program = evidence.ground.program.clone();
+    let place = program.entry;
+    let computation = &mut program.computations[place];
+    let shapes: Vec<Shape> = asked.iter().map(|id| computation.instructions[*id].shape.clone()).collect();
+    computation.instructions.push(Instruction::new("values", Op::Tuple, asked.clone(), Shape::Tuple(shapes)));
+    computation.root = computation.instructions.len() - 1;
+    program.output_names = asked.iter().map(|id| format!("value{id}")).collect();
+    if let Ok(results) = evaluate(&program, &evidence.member.mode, evidence.ground.arguments) {
+        asked.into_iter().zip(results).for_each(|(id, tensor)| known[id] = Some(tensor));
+    }
+    known
+}
+
 /// A value of the entry, as the nearest mode computes it.
 fn value_of(evidence: &Evidence, program: &Program, arguments: &[Tensor], id: ValueId) -> Option<Tensor> {
     let mut asked = program.clone();
@@ -57,13 +109,22 @@ fn value_of(evidence: &Evidence, program: &Program, arguments: &[Tensor], id: Va
 
 /// The result with other numbers in the place of a value.
 fn result_with(runner: &mut Runner, id: ValueId, tensor: &Tensor, numbers: &[f64]) -> Option<Vec<f64>> {
-    let program = runner.evidence.ground.program;
-    if let Op::Parameter(number) = program.entry().instructions[id].op {
-        return result_of(runner, number, numbers);
+    result_with_all(runner, &[(id, Tensor::new(tensor.dims(), Data::from_f64s(tensor.dtype(), numbers)?))])
+}
+
+/// The result with other tensors in the place of some values.
+pub(super) fn result_with_all(runner: &mut Runner, others: &[(ValueId, Tensor)]) -> Option<Vec<f64>> {
+    let mut program = runner.evidence.ground.program.clone();
+    let mut arguments = runner.evidence.ground.arguments.to_vec();
+    for (id, other) in others {
+        if let Op::Parameter(number) = program.entry().instructions[*id].op {
+            *arguments.get_mut(number)? = other.clone();
+        } else {
+            arguments.push(other.clone());
+            program = with_value(&program, *id);
+        }
     }
-    let other = Tensor::new(tensor.dims(), Data::from_f64s(tensor.dtype(), numbers)?);
-    let arguments = [runner.evidence.ground.arguments, &[other]].concat();
-    runner.run(&with_value(program, id), &arguments)
+    runner.run(&program, &arguments)
 }
 
 /// The result with other numbers in the place of an argument.

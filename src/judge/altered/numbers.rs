@@ -7,7 +7,7 @@ use crate::tensor::{DType, Data, Tensor};
 use super::super::arguments::parameter_names;
 use super::super::evidence::{Evidence, Pattern, Runner, dot};
 use super::super::marked::with_operand;
-use super::{LARGEST, result_of, result_with, value_of};
+use super::{LARGEST, SETTLED, result_of, result_with, value_of};
 
 /// Steps of the search for a constant.
 const STEPS: usize = 8;
@@ -61,26 +61,117 @@ pub(super) fn arguments(runner: &mut Runner) -> Option<Pattern> {
     best
 }
 
-/// A constant of another size, where one instruction uses it: an epsilon, a scale, a divisor.
+/// A constant of another size, where one instruction uses it or wherever its number stands: an epsilon, a scale, a divisor, a cap. Or
+/// one that a `select` puts in place of what it hides, and zeros stand there.
 pub(super) fn constants(runner: &mut Runner) -> Option<Pattern> {
     let evidence = runner.evidence;
     let entry = evidence.ground.program.entry();
     let mut best = None;
+    // By number and type: where it is used.
+    let mut places: Vec<(f64, DType, Vec<(ValueId, usize)>)> = Vec::new();
     for (user, instruction) in entry.instructions.iter().enumerate() {
-        if !matches!(instruction.op, Op::Binary(_)) {
-            continue;
-        }
         for (place, operand) in instruction.operands.iter().enumerate() {
             let Some((constant, dtype)) = constant_of(evidence, *operand) else { continue };
-            let Some((found, values)) = other_constant(runner, (user, place), constant, dtype) else { continue };
-            let says = format!("the constant {constant:.5e} of {} is about {found:.5e}", instruction.name);
+            if instruction.op == Op::Select {
+                // What hides scores may be an infinity; a number that is fitted may not.
+                let Some(values) = with_constant(runner, &[(user, place)], dtype, 0.0) else { return best };
+                let says = format!("{} puts 0 and not {constant:.5e} where it hides", instruction.name);
+                keep(&mut best, evidence, &values, "fill", says, None);
+            }
+            if !matches!(instruction.op, Op::Binary(_)) || !constant.is_finite() {
+                continue;
+            }
+            match places.iter_mut().find(|(other, type_, _)| (*other, *type_) == (constant, dtype)) {
+                Some((.., all)) => all.push((user, place)),
+                None => places.push((constant, dtype, vec![(user, place)])),
+            }
+        }
+    }
+    for (constant, dtype, all) in places {
+        let mut asked: Vec<&[(ValueId, usize)]> = all.chunks(1).collect();
+        if all.len() > 1 {
+            asked.push(&all);
+        }
+        for uses in asked {
+            let with = &mut |number| with_constant(runner, uses, dtype, number);
+            let Some((found, values)) = fitted(evidence, constant, with) else { continue };
+            let names: Vec<&str> = uses.iter().map(|(user, _)| entry.instructions[*user].name.as_str()).collect();
+            let says = format!("the constant {constant:.5e} of {} is about {found:.5e}", names.join(" and "));
             keep(&mut best, evidence, &values, "constant", says, Some(found / constant));
         }
     }
     best
 }
 
-/// The one number that an operand has everywhere, where it is a finite constant other than zero.
+/// An array of constants that is left out or has a factor: as a whole, or each place of its first dim one of its own.
+pub(super) fn tables(runner: &mut Runner) -> Option<Pattern> {
+    let evidence = runner.evidence;
+    let entry = evidence.ground.program.entry();
+    let mut best = None;
+    for (id, instruction) in entry.instructions.iter().enumerate() {
+        let Op::Constant(tensor) = &instruction.op else { continue };
+        let (name, numbers) = (&instruction.name, tensor.data());
+        if !tensor.dtype().is_float() || !(2..=LARGEST).contains(&tensor.len()) || constant_of(evidence, id).is_some() {
+            continue;
+        }
+        let numbers = numbers.to_f64s();
+        let mut with = |factors: &[f64]| -> Option<Vec<f64>> {
+            let slice = numbers.len() / factors.len();
+            let changed: Vec<f64> = numbers.iter().enumerate().map(|(at, x)| x * factors[at / slice]).collect();
+            result_with(runner, id, tensor, &changed)
+        };
+        let Some(values) = with(&[0.0]) else { return best };
+        keep(&mut best, evidence, &values, "left-out", format!("the constants {name} are left out"), None);
+        if let Some((found, values)) = fitted(evidence, 1.0, &mut |factor| with(&[factor])) {
+            let says = format!("the constants {name} are about {found:.6} times what they should be");
+            keep(&mut best, evidence, &values, "constant", says, Some(found));
+        }
+        let is_done = best.as_ref().is_some_and(|best: &Pattern| best.explained > SETTLED);
+        let slices = tensor.dims().first().copied().filter(|extent| (2..=MOST_SLICES).contains(extent) && !is_done);
+        if let Some((found, values)) = slices.and_then(|slices| by_slices(evidence, slices, &mut with)) {
+            let told: Vec<String> = found.iter().map(|factor| format!("{factor:.4}")).collect();
+            let says = format!("the constants {name} have a factor at each place of dim 0: {}", told.join(", "));
+            keep(&mut best, evidence, &values, "constant", says, None);
+        }
+    }
+    best
+}
+
+/// Places of a table's first dim that have factors of their own, at most.
+const MOST_SLICES: usize = 16;
+
+/// The factors of the slices of a table that explain most of the difference together, and the result with them. Many numbers explain
+/// something of anything: nearly all of the difference must go.
+fn by_slices(
+    evidence: &Evidence,
+    slices: usize,
+    with: &mut dyn FnMut(&[f64]) -> Option<Vec<f64>>,
+) -> Option<(Vec<f64>, Vec<f64>)> {
+    let mut factors = vec![1.0; slices];
+    let mut values = with(&factors)?;
+    for _ in 0..2 * STEPS {
+        let residual = scaled(evidence, evidence.compared.observed, &values);
+        let mut next = factors.clone();
+        for slice in 0..slices {
+            let step = 0.05 * factors[slice];
+            let mut moved = factors.clone();
+            moved[slice] += step;
+            let template = scaled(evidence, &with(&moved)?, &values);
+            let slope = dot(&residual, &template) / dot(&template, &template);
+            if slope.is_finite() {
+                next[slice] += (slope * step).clamp(-0.6 * factors[slice].abs(), 1.5 * factors[slice].abs());
+            }
+        }
+        factors = next;
+        values = with(&factors)?;
+        if evidence.least_share(&values) > SETTLED {
+            break;
+        }
+    }
+    (evidence.least_share(&values) > SETTLED).then_some((factors, values))
+}
+
+/// The one number that an operand has everywhere, where it is a constant other than zero.
 fn constant_of(evidence: &Evidence, operand: ValueId) -> Option<(f64, DType)> {
     let entry = evidence.ground.program.entry();
     let mut at = operand;
@@ -91,46 +182,46 @@ fn constant_of(evidence: &Evidence, operand: ValueId) -> Option<(f64, DType)> {
     let Op::Constant(tensor) = &entry.instructions[at].op else { return None };
     let first = (!tensor.is_empty()).then(|| tensor.data().get_f64(0))?;
     let is_alike = (0..tensor.len()).all(|at| tensor.data().get_f64(at) == first);
-    (is_alike && first.is_finite() && first != 0.0).then_some((first, dtype))
+    (is_alike && !first.is_nan() && first != 0.0).then_some((first, dtype))
 }
 
-/// The constant that explains most of the difference in the place of an operand, and the result with it.
-fn other_constant(
-    runner: &mut Runner,
-    (user, place): (ValueId, usize),
-    constant: f64,
-    dtype: DType,
-) -> Option<(f64, Vec<f64>)> {
-    let evidence = runner.evidence;
-    let program = with_operand(evidence.ground.program, user, place);
-    let dims = program.entry().parameter_shapes().last()?.dims().to_vec();
-    let count: usize = dims.iter().product();
-    if count > LARGEST {
-        return None;
+/// The result with another number in the place of a constant where these instructions use it.
+fn with_constant(runner: &mut Runner, uses: &[(ValueId, usize)], dtype: DType, number: f64) -> Option<Vec<f64>> {
+    let mut program = runner.evidence.ground.program.clone();
+    let mut arguments = runner.evidence.ground.arguments.to_vec();
+    // Each use adds an instruction: the last one first, so that the places of the others stay.
+    let mut uses = uses.to_vec();
+    uses.sort_unstable();
+    for (user, place) in uses.into_iter().rev() {
+        program = with_operand(&program, user, place);
+        let dims = program.entry().parameter_shapes().last()?.dims().to_vec();
+        let count: usize = dims.iter().product();
+        if count > LARGEST {
+            return None;
+        }
+        arguments.push(Tensor::new(&dims, Data::from_f64s(dtype, &vec![number; count])?));
     }
-    fitted(evidence, constant, &mut |value| {
-        let mut arguments = evidence.ground.arguments.to_vec();
-        arguments.push(Tensor::new(&dims, Data::from_f64s(dtype, &vec![value; count])?));
-        runner.run(&program, &arguments)
-    })
+    runner.run(&program, &arguments)
+}
+
+/// Scaled differences; elements that are not finite are 0.
+fn scaled(evidence: &Evidence, a: &[f64], b: &[f64]) -> Vec<f64> {
+    let each = a.iter().zip(b).zip(evidence.compared.scale).map(|((x, y), scale)| (x - y) / scale);
+    each.map(|z| if z.is_finite() { z } else { 0.0 }).collect()
 }
 
 /// The number that explains most of the difference, from `start` on by secants of the least squares, and the result with it.
 fn fitted(evidence: &Evidence, start: f64, with: &mut dyn FnMut(f64) -> Option<Vec<f64>>) -> Option<(f64, Vec<f64>)> {
-    let scaled = |a: &[f64], b: &[f64]| -> Vec<f64> {
-        let each = a.iter().zip(b).zip(evidence.compared.scale).map(|((x, y), scale)| (x - y) / scale);
-        each.map(|z| if z.is_finite() { z } else { 0.0 }).collect()
-    };
     // An epsilon shows only when it is moved far, a scale is far from linear: the first step is small, then large, the next ones are
     // as long as the last move.
     let mut best: Option<(f64, f64, Vec<f64>)> = None;
-    for first in [0.01, 1.0] {
+    for first in [0.01, 1.0, 100.0] {
         let (mut now, mut step) = (start, start * first);
         let mut values = with(now)?;
         for _ in 0..STEPS {
-            let template = scaled(&with(now + step)?, &values);
+            let template = scaled(evidence, &with(now + step)?, &values);
             let size = dot(&template, &template);
-            let slope = dot(&scaled(evidence.compared.observed, &values), &template) / size;
+            let slope = dot(&scaled(evidence, evidence.compared.observed, &values), &template) / size;
             if size == 0.0 || !slope.is_finite() {
                 break;
             }
@@ -147,7 +238,7 @@ fn fitted(evidence: &Evidence, start: f64, with: &mut dyn FnMut(f64) -> Option<V
             }
             step = moved;
         }
-        if best.as_ref().is_some_and(|best| best.0 > 0.99) {
+        if best.as_ref().is_some_and(|best| best.0 > SETTLED) {
             break;
         }
     }

@@ -1,0 +1,74 @@
+//! Integers within a program that are kept in fewer bits: they wrap around, or stay at the largest number.
+
+use crate::ir::{Instruction, Op};
+use crate::tensor::{DType, Data, Tensor};
+
+use super::super::evidence::{Pattern, Runner};
+use super::{result_with_all, values};
+
+/// Bits that integers are kept in.
+const BITS: [u32; 4] = [8, 16, 24, 31];
+
+/// A value of integers that wraps around or saturates in fewer bits.
+pub(super) fn integer_ranges(runner: &mut Runner) -> Option<Pattern> {
+    let evidence = runner.evidence;
+    let entry = evidence.ground.program.entry();
+    let is_asked = |instruction: &Instruction| {
+        let is_integer = matches!(instruction.shape.dtype(), Some(DType::S32 | DType::S64 | DType::S16));
+        is_integer && !matches!(instruction.op, Op::Constant(_) | Op::Iota { .. } | Op::Broadcast { .. })
+    };
+    let mut best: Option<Pattern> = None;
+    for (id, tensor) in values(runner, &is_asked).into_iter().enumerate() {
+        let Some(tensor) = tensor else { continue };
+        let numbers: Vec<i64> = (0..tensor.len()).map(|at| tensor.data().get_i64(at)).collect();
+        for bits in BITS {
+            for (does, narrow) in
+                [("wraps around in", wrap as fn(i64, u32) -> i64), ("stays at the largest of", saturate)]
+            {
+                let narrowed: Vec<i64> = numbers.iter().map(|x| narrow(*x, bits)).collect();
+                if narrowed == numbers {
+                    continue;
+                }
+                let Some(other) = of_type(&tensor, &narrowed) else { continue };
+                let Some(result) = result_with_all(runner, &[(id, other)]) else { return best };
+                let explained = evidence.least_share(&result);
+                if best.as_ref().is_none_or(|best| explained > best.explained) {
+                    let says = format!("{} {does} {bits} bits", entry.instructions[id].name);
+                    best = Some(Pattern { kind: "integer-range", says, explained, places: Vec::new(), factor: None });
+                }
+            }
+        }
+    }
+    best
+}
+
+/// The number of so many bits with the same low bits.
+fn wrap(number: i64, bits: u32) -> i64 {
+    number << (64 - bits) >> (64 - bits)
+}
+
+/// The nearest number of so many bits.
+fn saturate(number: i64, bits: u32) -> i64 {
+    number.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+}
+
+fn of_type(tensor: &Tensor, numbers: &[i64]) -> Option<Tensor> {
+    let data = match tensor.dtype() {
+        DType::S16 => Data::S16(numbers.iter().map(|x| i16::try_from(*x).ok()).collect::<Option<_>>()?),
+        DType::S32 => Data::S32(numbers.iter().map(|x| i32::try_from(*x).ok()).collect::<Option<_>>()?),
+        DType::S64 => Data::S64(numbers.to_vec()),
+        _ => return None,
+    };
+    Some(Tensor::new(tensor.dims(), data))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_bits_wrap_around_or_saturate() {
+        assert_eq!([40_000, -40_000, 7].map(|x| wrap(x, 16)), [-25_536, 25_536, 7]);
+        assert_eq!([40_000, -40_000, 7].map(|x| saturate(x, 16)), [32_767, -32_768, 7]);
+    }
+}
