@@ -171,6 +171,7 @@ fn what_only_orders_or_marks_changes_nothing() {
     assert!(why.contains("a size other than the shape's 2 is not supported"), "{why}");
     let why = refused(&text.replace("MoveToHost", "tpu_custom_call"));
     assert!(why.contains("custom call `tpu_custom_call` is not supported; supported are AllocateBuffer"), "{why}");
+    assert!(why.contains("the part behind it, which takes the call's results as arguments"), "{why}");
 }
 
 /// Integers of 32 bits times floats, as positions times frequencies are; a clamp that is rounded where it is stored.

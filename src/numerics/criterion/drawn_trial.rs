@@ -54,7 +54,10 @@ pub enum TrialError {
     #[error(transparent)]
     Oracle(#[from] OracleError),
     /// No result is of floats.
-    #[error("{0} has no float result that a tolerance could be put to")]
+    #[error(
+        "{0} has no float result that a tolerance could be put to: `ulpgate hlo diff --inputs` and `ulpgate port` without a tolerance \
+         compare integers and predicates"
+    )]
     NoFloat(String),
     /// The truth of elements is not known.
     #[error("the truth of {0} elements stays open")]

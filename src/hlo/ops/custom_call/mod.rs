@@ -160,7 +160,11 @@ pub fn over_arrays(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> R
         _ if scaled::TARGETS.contains(&target) => scaled::custom_call(e, target, operands, claimed),
         other => {
             let known: Vec<&str> = KNOWN.iter().chain(scaled::TARGETS).chain(MARKS).copied().collect();
-            let why = format!("custom call `{other}` is not supported; supported are {}", known.join(", "));
+            let why = format!(
+                "custom call `{other}` is not supported; supported are {}. Cut the program there: dump the part before the call and \
+                 the part behind it, which takes the call's results as arguments",
+                known.join(", ")
+            );
             Err(e.unknown_at("custom_call_target", why))
         }
     }
