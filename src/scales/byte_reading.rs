@@ -147,7 +147,8 @@ pub fn elements(given: &Given) -> Result<Vec<Elements>, ScalesError> {
         }
         DType::S8 | DType::U8 => {
             let is_signed = stored.dtype() == DType::S8;
-            if is_whole {
+            // One code a byte, as the input lies or turned.
+            if is_whole || dims.len() == 2 && input.is_some_and(|input| reversed(&dims) == input) {
                 let in_bytes: &[(&'static Element, u8)] = if is_signed {
                     &[(&INT8, 255), (&INT4, 255)]
                 } else {

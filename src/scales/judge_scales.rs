@@ -226,7 +226,11 @@ fn answer(case: &Case, given: &Given, values: &[f32]) -> Result<Answer, ScalesEr
     } else {
         element_answer.rounded_by_rules.retain(|_| others > 0);
     }
-    faults.extend(exchanged_lines::fault(case, top, offset, &way));
+    // Where every block follows, no lines changed places.
+    let others_of_zeros = zero_points.as_ref().map_or(0, |zeros| zeros.disagree);
+    if disagree + others + element_answer.by_none + others_of_zeros > 0 {
+        faults.extend(exchanged_lines::fault(case, top, offset, &way));
+    }
     if element_answer.by_none > 0 {
         faults.push(format!(
             "the elements of {} blocks follow from no scale near the stored one",
@@ -387,11 +391,11 @@ fn element_answer(case: &Case, way: &Way, ways: &Ways, all: &[Candidate]) -> Ele
             found.not_asked += 1;
             continue;
         };
-        let (clamped, not_kept) = rounded::count_saturated(types, way, &block, scale);
-        found.saturated += clamped;
-        lost += not_kept;
+        let followed = rounded::followed(types, way, &block, scale);
+        found.saturated += followed.clamped;
+        lost += followed.lost;
         found.turned_zeros += rounded::turned_zeros(types, &block);
-        if rounded::all_follow(types, way, &block, scale) {
+        if followed.all || rounded::all_follow(types, way, &block, scale) {
             found.by_their_scale += 1;
             behind.push((extreme, block.scale as i64));
             continue;

@@ -141,13 +141,30 @@ pub fn first_other(types: &Types, way: &Way, block: &Block, scale: f64) -> Optio
         .map(|(at, code, (_, rounded))| (at, code, rounded.code))
 }
 
-/// Elements of a block that are clamped under a scale, and those of them that are stored as infinity or NaN.
-pub fn count_saturated(types: &Types, way: &Way, block: &Block, scale: f64) -> (usize, usize) {
+/// Elements of one block under its scale.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Followed {
+    /// Elements that are clamped.
+    pub clamped: usize,
+    /// Clamped elements that are stored as infinity or NaN.
+    pub lost: usize,
+    /// Whether all elements follow the way.
+    pub all: bool,
+}
+
+/// The elements of a block under a scale, in one pass.
+pub fn followed(types: &Types, way: &Way, block: &Block, scale: f64) -> Followed {
     let numbers = numbers(way, block, scale);
-    let of = |(value, code): (&f32, &u8)| (follows(types, way, *value, *code, numbers).1.saturated, *code);
-    let clamped = block.values.iter().zip(&block.codes).map(of).filter(|(saturated, _)| *saturated);
-    clamped
-        .fold((0, 0), |(all, lost), (_, code)| (all + 1, lost + usize::from(!types.element.decode(code).is_finite())))
+    let mut found = Followed { all: true, ..Followed::default() };
+    for (value, code) in block.values.iter().zip(&block.codes) {
+        let (is_followed, rounded) = follows(types, way, *value, *code, numbers);
+        found.all &= is_followed;
+        if rounded.saturated {
+            found.clamped += 1;
+            found.lost += usize::from(!types.element.decode(*code).is_finite());
+        }
+    }
+    found
 }
 
 /// The block's zeros by the sign of the input and of the stored code: counts of stored positive and negative zeros whose input is a zero

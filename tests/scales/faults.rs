@@ -262,3 +262,13 @@ fn int4_in_bytes_with_signs_is_no_int8() {
     let found = answer(&Given { elements, ..given });
     assert!(found.agrees && names(&found) == ["AMAX-7"] && found.format == "int4", "{found:?}");
 }
+
+/// Bytes of eight-bit codes that lie the other way round: every element type of a byte is tried so.
+#[test]
+fn turned_bytes_are_read_as_codes() {
+    let mut given = quantized(&input(&[33, 128], 29), "FLOOR", 1, None);
+    given.elements = as_bytes(&transposed(&given.elements));
+    let found = answer(&given);
+    assert!(!found.agrees && found.rules.contains(&"FLOOR".to_string()), "{:?} {:?}", found.rules, found.faults);
+    assert!(found.faults.iter().any(|fault| fault.contains("the input's transposed")), "{:?}", found.faults);
+}

@@ -2,6 +2,8 @@
 //!
 //! Sources: OCP OFP8 1.0 (e4m3, e5m2); OCP MX 1.0, section 5.3 (e3m2, e2m3, e2m1); google/qwix `_src/core/numerics.py` (int8, int4).
 
+use std::sync::OnceLock;
+
 use crate::num::{Format, Specials};
 use crate::tensor::DType;
 
@@ -24,35 +26,80 @@ pub struct Element {
     /// The type of tensors that hold it, where there is one.
     pub dtype: Option<DType>,
     codes: Codes,
+    numbers: &'static OnceLock<Numbers>,
 }
+
+/// Numbers of all codes of a type, so that a tensor's elements are looked up.
+#[derive(Clone, Debug)]
+struct Numbers {
+    /// A number a code; bits above those of the type are ignored.
+    of: [f64; 256],
+    /// The code of the largest finite number.
+    last: u8,
+}
+
+/// A table follows from the type's codes, so that those decide whether two types are the same.
+impl PartialEq for Numbers {
+    fn eq(&self, _: &Numbers) -> bool {
+        true
+    }
+}
+
+impl Eq for Numbers {}
 
 const fn small_float(name: &'static str, exponent_bits: u32, fraction_bits: u32) -> Format {
     let bias = (1 << (exponent_bits - 1)) - 1;
     Format { name, exponent_bits, fraction_bits, bias, specials: Specials::Finite }
 }
 
-/// OCP OFP8 e4m3: numbers up to 448.
-pub static E4M3: Element =
-    Element { name: "e4m3", dtype: Some(DType::F8E4M3FN), codes: Codes::Float(crate::num::F8E4M3FN) };
-/// OCP OFP8 e5m2: numbers up to 57344, and infinities.
-pub static E5M2: Element =
-    Element { name: "e5m2", dtype: Some(DType::F8E5M2), codes: Codes::Float(crate::num::F8E5M2) };
-/// OCP MX e3m2, six bits: numbers up to 28.
-pub static E3M2: Element = Element { name: "e3m2", dtype: None, codes: Codes::Float(small_float("f6e3m2fn", 3, 2)) };
-/// OCP MX e2m3, six bits: numbers up to 7.5.
-pub static E2M3: Element = Element { name: "e2m3", dtype: None, codes: Codes::Float(small_float("f6e2m3fn", 2, 3)) };
-/// OCP MX e2m1, four bits: 0, 0.5, 1, 1.5, 2, 3, 4, 6 with either sign.
-pub static E2M1: Element =
-    Element { name: "e2m1", dtype: Some(DType::F4E2M1FN), codes: Codes::Float(crate::num::F4E2M1FN) };
-/// A signed integer of eight bits.
-pub static INT8: Element = Element { name: "int8", dtype: Some(DType::S8), codes: Codes::Integer(8) };
-/// A signed integer of four bits.
-pub static INT4: Element = Element { name: "int4", dtype: Some(DType::S4), codes: Codes::Integer(4) };
+/// A static [`Element`] with a table of its own.
+macro_rules! element {
+    ($(#[$doc:meta])* $name:ident, $text:literal, $dtype:expr, $codes:expr) => {
+        $(#[$doc])*
+        pub static $name: Element = {
+            static NUMBERS: OnceLock<Numbers> = OnceLock::new();
+            Element { name: $text, dtype: $dtype, codes: $codes, numbers: &NUMBERS }
+        };
+    };
+}
 
-/// An integer of eight bits without a sign, which takes a zero point.
-pub static UINT8: Element = Element { name: "uint8", dtype: Some(DType::U8), codes: Codes::Unsigned(8) };
-/// An integer of four bits without a sign, which takes a zero point.
-pub static UINT4: Element = Element { name: "uint4", dtype: Some(DType::U4), codes: Codes::Unsigned(4) };
+element! {
+    /// OCP OFP8 e4m3: numbers up to 448.
+    E4M3, "e4m3", Some(DType::F8E4M3FN), Codes::Float(crate::num::F8E4M3FN)
+}
+element! {
+    /// OCP OFP8 e5m2: numbers up to 57344, and infinities.
+    E5M2, "e5m2", Some(DType::F8E5M2), Codes::Float(crate::num::F8E5M2)
+}
+element! {
+    /// OCP MX e3m2, six bits: numbers up to 28.
+    E3M2, "e3m2", None, Codes::Float(small_float("f6e3m2fn", 3, 2))
+}
+element! {
+    /// OCP MX e2m3, six bits: numbers up to 7.5.
+    E2M3, "e2m3", None, Codes::Float(small_float("f6e2m3fn", 2, 3))
+}
+element! {
+    /// OCP MX e2m1, four bits: 0, 0.5, 1, 1.5, 2, 3, 4, 6 with either sign.
+    E2M1, "e2m1", Some(DType::F4E2M1FN), Codes::Float(crate::num::F4E2M1FN)
+}
+element! {
+    /// A signed integer of eight bits.
+    INT8, "int8", Some(DType::S8), Codes::Integer(8)
+}
+element! {
+    /// A signed integer of four bits.
+    INT4, "int4", Some(DType::S4), Codes::Integer(4)
+}
+
+element! {
+    /// An integer of eight bits without a sign, which takes a zero point.
+    UINT8, "uint8", Some(DType::U8), Codes::Unsigned(8)
+}
+element! {
+    /// An integer of four bits without a sign, which takes a zero point.
+    UINT4, "uint4", Some(DType::U4), Codes::Unsigned(4)
+}
 
 /// All element types, widest first.
 pub static ELEMENTS: &[&Element] = &[&E4M3, &E5M2, &INT8, &UINT8, &E3M2, &E2M3, &E2M1, &INT4, &UINT4];
@@ -159,8 +206,23 @@ impl Element {
         }
     }
 
+    /// The table of the type's numbers, made once.
+    fn numbers(&self) -> &'static Numbers {
+        self.numbers.get_or_init(|| {
+            let last = match &self.codes {
+                Codes::Float(format) => format.encode(format.max_finite()) as u8,
+                Codes::Integer(_) | Codes::Unsigned(_) => self.max() as u8,
+            };
+            Numbers { of: std::array::from_fn(|code| self.number(code as u8)), last }
+        })
+    }
+
     /// Number that a code stands for, exact; bits above [`Element::bits`] are ignored.
     pub fn decode(&self, code: u8) -> f64 {
+        self.numbers().of[usize::from(code)]
+    }
+
+    fn number(&self, code: u8) -> f64 {
         match &self.codes {
             Codes::Float(format) => format.decode(u64::from(code)),
             Codes::Integer(bits) => f64::from(((code << (8 - bits)) as i8) >> (8 - bits)),
@@ -187,9 +249,9 @@ impl Element {
     pub fn round(&self, value: f64, scale: f64, rounding: Rounding) -> Rounded {
         match &self.codes {
             Codes::Float(format) => {
-                let (below, half) = (format.fraction_bits + format.exponent_bits, format.encode(format.max_finite()));
-                let (code, saturated) =
-                    between(value.abs(), scale, half as u32, rounding, |code| format.decode(u64::from(code)));
+                let (below, numbers) = (format.fraction_bits + format.exponent_bits, self.numbers());
+                let number = |code: u32| numbers.of[code as usize & 255];
+                let (code, saturated) = between(value.abs(), scale, numbers.last.into(), rounding, number);
                 Rounded { code: code as u8 | u8::from(value.is_sign_negative()) << below, saturated }
             }
             Codes::Integer(bits) => {
