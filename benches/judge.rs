@@ -1,6 +1,8 @@
 //! The cost of a verdict on a million outputs at K = 4096, beside one f32 matmul of that size by `matrixmultiply`.
 //! `cargo bench -p ulpgate-benches --bench judge`.
 
+#![allow(unsafe_code, reason = "the rival takes pointers")]
+
 use std::hint::black_box;
 
 use rayon::ThreadPoolBuilder;

@@ -188,14 +188,13 @@ pub(super) fn rows_of(evidence: &Evidence, values: &[f64]) -> (Vec<f64>, Vec<usi
 /// Places of a dim of which each two may be exchanged: heads, experts.
 const FEW_PLACES: usize = 8;
 
-/// Other ways to read an array of these dims: the kind of fault, its words, and the place that each element comes from.
-fn variants(dims: &[usize]) -> Vec<(&'static str, String, Vec<usize>)> {
+/// Another way to read an array: the kind of fault, its words, and the place that each element comes from.
+type Reading = (&'static str, String, Vec<usize>);
+
+/// An array read as that of two exchanged neighbouring dims.
+fn transposed(dims: &[usize]) -> Vec<Reading> {
     let count: usize = dims.iter().product();
     let mut found = Vec::new();
-    let strides: Vec<usize> = row_major(dims).into_iter().map(isize::unsigned_abs).collect();
-    if count > 1 << 24 {
-        return found;
-    }
     for dim in 0..dims.len().saturating_sub(1) {
         let (a, b) = (dims[dim], dims[dim + 1]);
         let inner: usize = dims[dim + 2..].iter().product();
@@ -220,6 +219,17 @@ fn variants(dims: &[usize]) -> Vec<(&'static str, String, Vec<usize>)> {
             ));
         }
     }
+    found
+}
+
+/// Other ways to read an array of these dims.
+fn variants(dims: &[usize]) -> Vec<Reading> {
+    let count: usize = dims.iter().product();
+    if count > 1 << 24 {
+        return Vec::new();
+    }
+    let mut found = transposed(dims);
+    let strides: Vec<usize> = row_major(dims).into_iter().map(isize::unsigned_abs).collect();
     for (dim, extent) in dims.iter().enumerate().filter(|(_, extent)| **extent > 1) {
         let at_place =
             |at: usize, place: usize| at - (at / strides[dim] % extent) * strides[dim] + place * strides[dim];

@@ -28,7 +28,7 @@ pub fn operands(evidence: &Evidence) -> Option<Pattern> {
     let own = evidence.compared.distance(observed, &plain).min(evidence.compared.distance(observed, evidence.values));
     let mut best: Option<Pattern> = None;
     for (format, says) in TYPES {
-        let Some(rounded) = with_operands(program, format) else { return None };
+        let rounded = with_operands(program, format)?;
         for order in ORDERS {
             let values = result_of(evidence, &rounded, chip, order)?;
             let left = evidence.compared.distance(observed, &values) / own;

@@ -50,7 +50,7 @@ pub(super) fn softmax_axes(runner: &mut Runner) -> Option<Pattern> {
 /// The dim along which numbers that are none of them negative add up to 1.
 fn dim_of(tensor: &Tensor) -> Option<usize> {
     let numbers = tensor.data().to_f64s();
-    if numbers.iter().any(|x| !(*x >= 0.0)) {
+    if numbers.iter().any(|x| x.is_nan() || *x < 0.0) {
         return None;
     }
     (0..tensor.dims().len()).rev().find(|dim| {
@@ -70,7 +70,7 @@ fn is_alike(values: &[f64], numbers: &[f64]) -> bool {
 fn lines(dims: &[usize], dim: usize) -> Vec<Vec<usize>> {
     let stride = row_major(dims)[dim].unsigned_abs();
     let count: usize = dims.iter().product();
-    let is_first = |at: &usize| at / stride % dims[dim] == 0;
+    let is_first = |at: &usize| (at / stride).is_multiple_of(dims[dim]);
     (0..count).filter(is_first).map(|first| (0..dims[dim]).map(|i| first + i * stride).collect()).collect()
 }
 
