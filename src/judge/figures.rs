@@ -90,3 +90,26 @@ pub(super) fn figures(result: &[f64], truth: &[f64]) -> Option<ErrorFigures> {
         elements: count,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A relative difference is a share of the mode's element, whichever is larger; two NaN are no difference, one is.
+    #[test]
+    fn differences_are_held_against_the_modes_elements() {
+        let found = differences(&[1.0, 6.0, f64::NAN, 0.0, f64::NAN], &[1.0, 4.0, f64::NAN, 0.5, 2.0]);
+        assert_eq!((found.elements, found.of), (3, 5));
+        assert_eq!(found.absolute, Some(DifferenceAt { value: 2.0, at: 1 }));
+        assert_eq!(found.relative, Some(DifferenceAt { value: 1.0, at: 3 }));
+    }
+
+    /// An error that is not finite is no figure; of several largest ones the first is told.
+    #[test]
+    fn figures_leave_out_what_is_not_finite() {
+        let found = figures(&[2.0, f64::INFINITY, 4.0, 5.0], &[1.0, 2.0, 5.0, 5.0]).unwrap();
+        assert_eq!((found.largest, found.largest_at, found.elements), (1.0, 0, 3));
+        assert_eq!(found.quantiles, [1.0; 3]);
+        assert_eq!(figures(&[f64::NAN], &[1.0]), None);
+    }
+}

@@ -132,3 +132,20 @@ fn short(value: f64) -> String {
         v => format!("{v:.3}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluation::TokenKind;
+
+    /// Rows that are open on one chip alone are told.
+    #[test]
+    fn open_rows_of_either_chip_are_told() {
+        let line = |undecided: [usize; 2]| {
+            let (result, kind) = ("out0".to_string(), TokenKind::Tokens);
+            token_line(&MovedTokens { result, kind, rows: 4, changed: 1, wrong: [0, 1], undecided, lost: None })
+        };
+        assert!(line([0, 2]).ends_with("; not decided: 0 -> 2") && line([2, 0]).ends_with("; not decided: 2 -> 0"));
+        assert!(line([0, 0]).ends_with("not the exact ones: 0 -> 1"));
+    }
+}

@@ -151,3 +151,15 @@ fn elements_that_exact_leaves_undecided_are_told() {
         }
     }
 }
+
+/// An outcome without a row has nothing that a compiler could change: that is no proof.
+#[test]
+fn an_outcome_without_rows_is_not_proven() {
+    let folder = Folder::new(&[]);
+    folder
+        .write("none.hlo", "HloModule m\nENTRY e {\n  x = f32[0,4] parameter(0)\n  ROOT i = s32[0,4] convert(x)\n}\n");
+    for json in [&[][..], &["--json"]] {
+        let ran = folder.exits(2, &[&["explore", "none.hlo"], json].concat());
+        assert!(ran.err.contains("the outcome has no row, so that nothing was judged"), "{}", ran.err);
+    }
+}

@@ -234,7 +234,9 @@ fn a_plan_that_cannot_be_followed_is_named() {
         (YX.replace("dim_used:{0 1}", "dim_used:{0}"), "the phases of color 0 are not as many"),
         (YX.replace("dim_used", "dims"), "it does not say which dims its phases take"),
         (format!("{YX} nophase0:1"), "it leaves out its first phase"),
+        (YX.replace("dim_used:{0 1}", "dim_used:{0 3}"), "color 0 takes dim 3 of a torus of three"),
         ("colors:1 phases:1 cores:{8}".to_string(), "its rings hold 8 devices, and its groups 4"),
+        ("colors:1 phases:1 cores:{2}".to_string(), "its rings hold 2 devices, and its groups 4"),
         (huge.to_string(), "cores is no list of lists of numbers"),
         (String::new(), "it does not say how many cores are in a ring"),
     ] {

@@ -218,3 +218,58 @@ pub fn of_differences(differences: &[Difference], baseline: &str, places: &Place
     }
     Group { name: "gate".to_string(), tests }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(value: &str, verdict: &str) -> Problem {
+        Problem {
+            rule: "bound".to_string(),
+            verdict: verdict.to_string(),
+            value: value.to_string(),
+            message: "too far, by 2: 100 %".to_string(),
+            evidence: Vec::new(),
+            place: ("a,b:c.toml".to_string(), 3),
+        }
+    }
+
+    fn group(problems: Vec<Problem>) -> Group {
+        let test = Test { name: "t".to_string(), is_judged: true, known: Vec::new(), problems };
+        Group { name: "g".to_string(), tests: vec![test] }
+    }
+
+    /// Two problems of one rule in one case are two alerts, each with a fingerprint of its own.
+    #[test]
+    fn fingerprints_tell_the_values_of_a_case_apart() {
+        let text = sarif::text(&[group(vec![problem("out0", "worse"), problem("out1", "worse")])]);
+        let log: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let results = log["runs"][0]["results"].as_array().unwrap();
+        let prints: Vec<&str> =
+            results.iter().map(|result| result["partialFingerprints"]["caseAndRule/v1"].as_str().unwrap()).collect();
+        assert_eq!(prints, ["t bound out0", "t bound out1"]);
+    }
+
+    /// A comma or colon ends a property of a workflow command, and the end of a line the command.
+    #[test]
+    fn annotations_escape_what_would_end_them() {
+        let mut out = Vec::new();
+        assert!(github::annotate(&[group(vec![problem("", "worse")])], &mut out).is_ok());
+        let text = String::from_utf8(out).unwrap();
+        assert!(
+            text.starts_with("::error file=a%2Cb%3Ac.toml,line=3,title=bound in t::too far, by 2: 100 %25%0A"),
+            "{text}"
+        );
+        assert_eq!(text.lines().count(), 1);
+    }
+
+    /// JUnit tells what could not be decided from what failed.
+    #[test]
+    fn an_undecided_case_is_an_error_and_no_failure() {
+        let of =
+            |verdict: &str| junit::text(&[group(vec![problem("", verdict)])], &BTreeMap::new()).unwrap_or_default();
+        let [open, failed] = [crate::record::Verdict::Undecided.name(), "worse"].map(of);
+        assert!(open.contains("<error ") && !open.contains("<failure "), "{open}");
+        assert!(failed.contains("<failure ") && !failed.contains("<error "), "{failed}");
+    }
+}

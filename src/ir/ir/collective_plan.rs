@@ -289,3 +289,50 @@ impl Display for Phase {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values are ranges of tiles; a step notes each cut, and none may be empty.
+    struct Ranges(Vec<Range<usize>>);
+
+    impl Steps<Range<usize>> for Ranges {
+        type Error = String;
+
+        fn cut(&mut self, value: &Range<usize>, tiles: Range<usize>) -> Result<Range<usize>, String> {
+            let part = value.start + tiles.start..value.start + tiles.end;
+            if part.is_empty() || part.end > value.end {
+                return Err(format!("{tiles:?} of {value:?}"));
+            }
+            self.0.push(part.clone());
+            Ok(part)
+        }
+
+        fn add(&mut self, _: Ring, arrived: Range<usize>, own: Range<usize>) -> Result<Range<usize>, String> {
+            if arrived == own { Ok(own) } else { Err(format!("{arrived:?} and {own:?}")) }
+        }
+    }
+
+    /// Fewer tiles than colors and shards leave some without any; nothing at all is one piece, as it is.
+    #[test]
+    fn the_pieces_of_any_number_of_tiles_are_all_of_them() {
+        for (strategy, extents) in [
+            ("StrategyRing", &[4][..]),
+            ("UniDirection1DRingStrategy", &[4]),
+            ("StrategyND", &[2, 2]),
+            ("UniDirectionNDRingStrategy", &[4, 4]),
+        ] {
+            let plan = CollectivePlan::of(strategy, extents).unwrap();
+            let devices = plan.devices().unwrap();
+            for tiles in 0..40 {
+                let members = vec![0..tiles; devices];
+                let pieces = plan.sums(tiles, &members, &mut Ranges(Vec::new())).unwrap().unwrap();
+                let covered: Vec<usize> = pieces.iter().cloned().flatten().collect();
+                assert_eq!(covered, (0..tiles).collect::<Vec<_>>(), "{strategy}, {tiles} tiles: {pieces:?}");
+                assert!(!pieces.is_empty(), "{strategy}, {tiles} tiles");
+            }
+            assert_eq!(plan.sums(4, &vec![0..4; devices - 1], &mut Ranges(Vec::new())), Ok(None));
+        }
+    }
+}

@@ -145,6 +145,7 @@ pub(super) fn integer(tensor: &Tensor, at: usize) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::Builder;
     use crate::tensor::DType;
 
     /// The first difference of two results of one row.
@@ -163,6 +164,26 @@ mod tests {
         let odd = (1i64 << 53) + 1;
         assert_eq!(differ(Data::S64(vec![7, odd]), Data::S64(vec![7, odd - 1])), Some(1));
         assert_eq!(integer(&Tensor::new(&[1], Data::S64(vec![odd])), 0), odd);
+    }
+
+    /// Results of one first extent are told row by row; of several extents all of them are one row.
+    #[test]
+    fn rows_are_those_that_all_results_have() {
+        let rows = |extents: [usize; 3], names: &[&str]| {
+            let mut b = Builder::new("rows");
+            let x = b.parameter("x", DType::F32, &[2]).unwrap();
+            let integers = extents.map(|extent| b.iota(DType::S32, &[extent, 2], 0).unwrap());
+            let program = b.finish(&[("x", x), ("i", integers[0]), ("j", integers[1]), ("k", integers[2])]).unwrap();
+            let names: Vec<String> = names.iter().map(|name| name.to_string()).collect();
+            Outcome::new(&program, &names).map(|outcome| (outcome.outputs, outcome.rows))
+        };
+        assert_eq!(rows([3, 3, 3], &[]), Ok((vec![1, 2, 3], 3)));
+        for extents in [[3, 3, 4], [3, 4, 3], [4, 3, 3]] {
+            assert_eq!(rows(extents, &[]), Ok((vec![1, 2, 3], 1)), "{extents:?}");
+        }
+        assert_eq!(rows([3, 4, 3], &["k", "i"]), Ok((vec![1, 3], 3)), "only those that are named");
+        assert_eq!(rows([3, 3, 3], &["x"]), Ok((vec![0], 2)));
+        assert!(matches!(rows([3, 3, 3], &["i", "l"]), Err(OutcomeError::Unknown { name, .. }) if name == "l"));
     }
 
     #[test]
