@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(of_each, [true, false], "a constant, and a parameter");
     }
 
-    /// What is compiled already is a quotient because its compiler left it one.
+    /// A quotient of compiled code is one because its compiler left it one.
     #[test]
     fn a_fusion_that_is_compiled_keeps_its_quotient() {
         let (mut program, id) = quotient(true, |b, y| moved(b, y, 0));

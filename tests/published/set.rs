@@ -170,28 +170,7 @@ impl Value {
             _ => Digits::Unique,
         };
         let exact = || exact(&program, &arguments).swap_remove(self.result);
-        let got = results[self.result].data().to_f64s();
-        let (numbers, deviation) = match self.measure {
-            Measure::Elements => (got, 0.0),
-            Measure::MeanDifference => (vec![mean(&differences(&results))], 0.0),
-            Measure::MeanOfHalf => {
-                let halves: Vec<f64> = differences(&results).iter().map(|difference| difference / 2.0).collect();
-                (vec![mean(&halves)], ERRORS * standard_error(&halves))
-            }
-            Measure::Errors => {
-                let pairs = || {
-                    got.iter().zip(exact()).map(|(got, exact)| ((got - exact).abs(), exact.abs())).collect::<Vec<_>>()
-                };
-                let (errors, largest) = (pairs(), |values: Vec<f64>| values.into_iter().fold(0.0, f64::max));
-                let wrong = errors.iter().filter(|(error, _)| *error != 0.0).count();
-                let relative = errors.iter().map(|(error, exact)| error / exact).collect();
-                (vec![wrong as f64, largest(errors.iter().map(|(error, _)| *error).collect()), largest(relative)], 0.0)
-            }
-            Measure::LargestError => {
-                let errors = got.iter().zip(exact()).map(|(got, exact)| (got - exact).abs());
-                (vec![errors.fold(0.0, f64::max)], 0.0)
-            }
-        };
+        let (numbers, deviation) = self.measured(&results, &exact);
         assert_eq!(numbers.len(), printed.len(), "{}: numbers that were printed", self.what);
         let pairs = || printed.iter().zip(&numbers);
         let equal = pairs().filter(|(printed, got)| printed.holds(**got, digits)).count();
@@ -215,6 +194,32 @@ impl Value {
             false => Verdict::NotReproduced,
         };
         Found { verdict, numbers, equal, refused: None }
+    }
+
+    /// The numbers of which the source printed some, and the deviation of these that is chance.
+    fn measured(&self, results: &[Tensor], exact: &impl Fn() -> Vec<f64>) -> (Vec<f64>, f64) {
+        let got = results[self.result].data().to_f64s();
+        match self.measure {
+            Measure::Elements => (got, 0.0),
+            Measure::MeanDifference => (vec![mean(&differences(results))], 0.0),
+            Measure::MeanOfHalf => {
+                let halves: Vec<f64> = differences(results).iter().map(|difference| difference / 2.0).collect();
+                (vec![mean(&halves)], ERRORS * standard_error(&halves))
+            }
+            Measure::Errors => {
+                let pairs = || {
+                    got.iter().zip(exact()).map(|(got, exact)| ((got - exact).abs(), exact.abs())).collect::<Vec<_>>()
+                };
+                let (errors, largest) = (pairs(), |values: Vec<f64>| values.into_iter().fold(0.0, f64::max));
+                let wrong = errors.iter().filter(|(error, _)| *error != 0.0).count();
+                let relative = errors.iter().map(|(error, exact)| error / exact).collect();
+                (vec![wrong as f64, largest(errors.iter().map(|(error, _)| *error).collect()), largest(relative)], 0.0)
+            }
+            Measure::LargestError => {
+                let errors = got.iter().zip(exact()).map(|(got, exact)| (got - exact).abs());
+                (vec![errors.fold(0.0, f64::max)], 0.0)
+            }
+        }
     }
 
     /// Whether elements of one result were printed, and no figure made of several.
