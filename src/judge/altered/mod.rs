@@ -5,11 +5,11 @@
 mod activations;
 mod gpu_units;
 mod integer_ranges;
+mod left_out_steps;
 mod narrow_sums;
 mod numbers;
 mod operands;
 mod softmax_axis;
-mod steps;
 
 use crate::ir::{Instruction, Op, Program, Shape, ValueId};
 use crate::subject::evaluate;
@@ -30,7 +30,7 @@ pub(super) fn alteration(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
         searches.extend([
             softmax_axis::softmax_axes,
             integer_ranges::integer_ranges,
-            steps::steps,
+            left_out_steps::steps,
             numbers::constants,
             numbers::tables,
             numbers::arguments,
