@@ -1,7 +1,8 @@
-//! Dots as the matrix units of GPUs sum them: so many products at once, aligned to the largest and cut.
+//! Dots as the matrix units of GPUs sum products of FP8: 32 at once, aligned to the largest and cut.
 //!
-//! The arithmetic is that of Hopper as MMA-Sim (arXiv 2511.10909) has it, and as an H200 answered (docs/probe.md): products are aligned
-//! by the sums of their operands' exponents, the sum so far among them, and what lies below the last bit is cut.
+//! The arithmetic is that of Hopper as MMA-Sim (arXiv 2511.10909) has it, and gives every bit of an H200's results
+//! (`tests/data/judge_gpu`): products are aligned by the sums of their operands' exponents, the sum so far among them, and what lies
+//! below the last bit is cut. TF32 and bf16 there are aligned likewise, two bits below f32's last one: as orders of sums differ.
 
 use std::collections::HashMap;
 
@@ -13,59 +14,37 @@ use super::super::marked::{Sum, sums, with_value};
 use super::narrow_sums::{MOST_TERMS, Products, terms_of};
 use super::value_of;
 
-/// A matrix unit and what it makes of operands.
+/// A sum of FP8 products on NVIDIA's Hopper.
 #[derive(Clone, Copy, Debug)]
-struct MatrixUnit {
+struct HopperSum {
     /// Its name, for listings.
     name: &'static str,
-    /// Whether operands are rounded to TF32: 11 bits, ties away from zero.
-    rounds_to_tf32: bool,
-    /// Products that are added to the sum so far at once.
-    stretch: usize,
-    /// Bits below the largest term's exponent that are kept.
-    aligned_bits: i32,
-    /// Bits below the leading one that the sum keeps.
-    kept_bits: i32,
-    /// Products after which the sum is moved to an f32 accumulator, if it is.
-    moved_after: Option<usize>,
+    /// Whether the sum is moved to an f32 accumulator after [`MOVED_AFTER`] products.
+    is_moved: bool,
 }
 
-const HOPPER_FP8: MatrixUnit = MatrixUnit {
-    name: "sums of 14 bits, 32 products at once, as NVIDIA Hopper's FP8 with fast accumulation",
-    rounds_to_tf32: false,
-    stretch: 32,
-    aligned_bits: 13,
-    kept_bits: 13,
-    moved_after: None,
-};
+/// Products that are added to the sum so far at once.
+const STRETCH: usize = 32;
 
-/// The units that are tried.
-const UNITS: [MatrixUnit; 4] = [
-    HOPPER_FP8,
-    MatrixUnit {
+/// Bits that are kept below the largest term's exponent, and below the sum's leading bit.
+const BITS_BELOW: i32 = 13;
+
+/// Products after which a sum is moved, without fast accumulation.
+const MOVED_AFTER: usize = 128;
+
+/// The sums that are tried.
+const UNITS: [HopperSum; 2] = [
+    HopperSum {
+        name: "sums of 14 bits, 32 products at once, as NVIDIA Hopper's FP8 with fast accumulation",
+        is_moved: false,
+    },
+    HopperSum {
         name: "sums of 14 bits, 32 products at once, moved to f32 after 128, as NVIDIA Hopper's FP8 without fast accumulation",
-        moved_after: Some(128),
-        ..HOPPER_FP8
-    },
-    MatrixUnit {
-        name: "operands of TF32, 8 products at once, as NVIDIA Hopper's matrix unit",
-        rounds_to_tf32: true,
-        stretch: 8,
-        aligned_bits: 25,
-        kept_bits: 23,
-        moved_after: None,
-    },
-    MatrixUnit {
-        name: "sums cut below f32, 16 products at once, as NVIDIA Hopper's matrix unit",
-        rounds_to_tf32: false,
-        stretch: 16,
-        aligned_bits: 25,
-        kept_bits: 23,
-        moved_after: None,
+        is_moved: true,
     },
 ];
 
-/// Products of all dots together, at most: a unit has one order, where a narrow sum has many.
+/// Products of all dots together, at most: it has one order, where a narrow sum has many.
 const LARGEST_WORK: usize = 4 * MOST_TERMS;
 
 /// The exponent of a number: that of zero is below all others.
@@ -85,38 +64,25 @@ fn cut(value: f64, last: i32) -> f64 {
     (value / unit).trunc() * unit
 }
 
-/// TF32: 11 bits, ties away from zero.
-fn to_tf32(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return value;
-    }
-    let unit = core_math::exp2(f64::from(exponent(value) - 10));
-    (value / unit).round() * unit
-}
-
-impl MatrixUnit {
-    fn operand(self, value: f64) -> f64 {
-        if self.rounds_to_tf32 { to_tf32(value) } else { value }
-    }
-
+impl HopperSum {
     /// The sum of the products of these pairs.
     fn sum(self, pairs: &[[f64; 2]]) -> f64 {
         let (mut moved, mut sum) = (0.0f64, 0.0f64);
-        for (at, stretch) in pairs.chunks(self.stretch).enumerate() {
+        for (at, stretch) in pairs.chunks(STRETCH).enumerate() {
             let exponents = stretch.iter().filter(|[x, y]| x * y != 0.0).map(|[x, y]| exponent(*x) + exponent(*y));
-            let last = exponents.fold(exponent(sum), i32::max).max(-1000) - self.aligned_bits;
+            let last = exponents.fold(exponent(sum), i32::max).max(-1000) - BITS_BELOW;
             sum = cut(sum, last) + stretch.iter().map(|[x, y]| cut(x * y, last)).sum::<f64>();
-            sum = cut(sum, exponent(sum).max(-1000) - self.kept_bits);
-            if self.moved_after.is_some_and(|after| ((at + 1) * self.stretch).is_multiple_of(after)) {
+            sum = cut(sum, exponent(sum).max(-1000) - BITS_BELOW);
+            if self.is_moved && ((at + 1) * STRETCH).is_multiple_of(MOVED_AFTER) {
                 moved = f64::from((moved + sum) as f32);
                 sum = 0.0;
             }
         }
-        if self.moved_after.is_some() { f64::from((moved + sum) as f32) } else { sum }
+        if self.is_moved { f64::from((moved + sum) as f32) } else { sum }
     }
 }
 
-/// Dots of the program that are summed as a matrix unit of a GPU sums them: one, or all.
+/// Dots of the program, all of which a GPU's matrix unit sums.
 pub(super) fn gpu_units(runner: &mut Runner) -> Option<Pattern> {
     let evidence = runner.evidence;
     let entry = evidence.ground.program.entry();
@@ -148,7 +114,7 @@ fn with_unit(
     runner: &mut Runner,
     plain: &mut HashMap<ValueId, Option<Tensor>>,
     dots: &[Sum],
-    unit: MatrixUnit,
+    unit: HopperSum,
 ) -> Option<Vec<f64>> {
     let evidence: &Evidence = runner.evidence;
     let mut program = evidence.ground.program.clone();
@@ -165,10 +131,7 @@ fn with_unit(
         };
         let (lhs, rhs) = (value(operands[0])?, value(operands[1])?);
         let mut values = Vec::new();
-        Products::new(&lhs, &rhs, &dims).each(|pairs| {
-            pairs.iter_mut().for_each(|pair| *pair = pair.map(|x| unit.operand(x)));
-            values.push(unit.sum(pairs));
-        });
+        Products::new(&lhs, &rhs, &dims).each(|pairs| values.push(unit.sum(pairs)));
         arguments.push(Tensor::new(&extents, Data::from_f64s(dtype, &values)?));
         program = with_value(&program, dot.value);
     }
@@ -184,31 +147,19 @@ mod tests {
     fn what_is_far_below_the_largest_product_is_cut() {
         let mut pairs = vec![[1.0, 1.0]; 64];
         pairs[0] = [1024.0, 1024.0];
-        let [fast, slow, tf32, bf16] = UNITS;
+        let [fast, slow] = UNITS;
         assert_eq!(fast.sum(&pairs), 1_048_576.0);
-        assert_eq!(slow.sum(&pairs), 1_048_576.0);
-        assert_eq!(bf16.sum(&pairs), 1_048_639.0);
-        // The ones before it are one term when 8 products are taken at once, and cut when 16 are.
-        let mut pairs = vec![[1.0, 1.0]; 16];
-        pairs[8] = [4096.0, 16_384.0];
-        assert_eq!(bf16.sum(&pairs), 67_108_864.0);
-        assert_eq!(tf32.sum(&pairs), 67_108_872.0);
+        // The ones after 128 products have an accumulator of their own, until they join the others in f32.
+        let mut long = vec![[1.0, 1.0]; 256];
+        long[0] = [1024.0, 1024.0];
+        assert_eq!([fast.sum(&long), slow.sum(&long)], [1_048_576.0, 1_048_576.0 + 128.0]);
     }
 
     /// Products are aligned before they are normalised: 1.5 times 1.5 has the exponent 0 there.
     #[test]
     fn products_are_aligned_by_the_exponents_of_their_factors() {
         let small = core_math::exp2(-13.0);
-        assert_eq!(HOPPER_FP8.sum(&[[1.5, 1.5], [small, 1.0], [small, 1.0]]), 2.25 + 2.0 * small);
-        assert_eq!(HOPPER_FP8.sum(&[[4.5, 0.5], [small, 1.0], [small, 1.0]]), 2.25);
-    }
-
-    #[test]
-    fn tf32_keeps_eleven_bits_and_rounds_ties_away() {
-        let unit = core_math::exp2(-10.0);
-        assert_eq!(to_tf32(1.0 + unit / 2.0), 1.0 + unit);
-        assert_eq!(to_tf32(-1.0 - unit / 2.0), -1.0 - unit);
-        assert_eq!(to_tf32(1.0 + unit * 0.49), 1.0);
-        assert_eq!(to_tf32(0.0), 0.0);
+        assert_eq!(UNITS[0].sum(&[[1.5, 1.5], [small, 1.0], [small, 1.0]]), 2.25 + 2.0 * small);
+        assert_eq!(UNITS[0].sum(&[[4.5, 0.5], [small, 1.0], [small, 1.0]]), 2.25);
     }
 }

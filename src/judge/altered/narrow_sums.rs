@@ -232,7 +232,7 @@ impl Products {
     }
 
     /// Visits the pairs of each result, in row-major order of results.
-    pub(super) fn each(&self, mut visit: impl FnMut(&mut [[f64; 2]])) {
+    pub(super) fn each(&self, mut visit: impl FnMut(&[[f64; 2]])) {
         let [x, y] = &self.factors;
         let [[x_batch, x_free, x_terms], [y_batch, y_free, y_terms]] = &self.places;
         let mut pairs = vec![[0.0; 2]; x_terms.len()];
@@ -242,7 +242,7 @@ impl Products {
                     for ((pair, i), j) in pairs.iter_mut().zip(x_terms).zip(y_terms) {
                         *pair = [x[x_start + row + i], y[y_start + column + j]];
                     }
-                    visit(&mut pairs);
+                    visit(&pairs);
                 }
             }
         }
