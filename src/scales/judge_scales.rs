@@ -391,7 +391,7 @@ fn element_answer(case: &Case, way: &Way, ways: &Ways, all: &[Candidate]) -> Ele
             found.not_asked += 1;
             continue;
         };
-        let followed = rounded::followed(types, way, &block, scale);
+        let followed = rounded::follow_in_one_pass(types, way, &block, scale);
         found.saturated += followed.clamped;
         lost += followed.lost;
         found.turned_zeros += rounded::turned_zeros(types, &block);

@@ -10,6 +10,7 @@ mod exchange;
 mod exchanged_lines;
 mod given;
 mod judge_scales;
+mod named_tensors;
 mod packed_words;
 mod read_case;
 mod rounded;
@@ -20,8 +21,8 @@ mod zero_use;
 
 use crate::scaled::{Element, ScaleType};
 
-pub use given::{Given, NAMES, ScalesError, find_tensors};
-pub use packed_words::Layout;
+pub use given::{Given, Layout, ScalesError};
+pub use named_tensors::{NAMES, find_tensors};
 pub use read_case::MOST_BLOCKS;
 pub use scales_answer::{
     Answer, Class, Disagreement, ElementsAnswer, Exclusion, OtherElement, PerTensorAnswer, ZeroPointsAnswer,

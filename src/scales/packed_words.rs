@@ -2,57 +2,7 @@
 
 use crate::tensor::{DType, Data, Tensor};
 
-use super::given::{Given, ScalesError};
-
-/// Layout of codes in words of 32 bits. K is the axis of the groups and N the other one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
-    /// Elements [K/p,N], zero points less one [groups,N/p], each word's codes from its low bits on (AutoGPTQ, GPTQModel, vLLM `gptq`).
-    Gptq,
-    /// As [`Layout::Gptq`], zero points as they are (GPTQModel's `gptq_v2`).
-    GptqV2,
-    /// Elements [K,N/8] and zero points [groups,N/8], a word's codes being those of columns 0, 2, 4, 6, 1, 3, 5, 7 (AutoAWQ, vLLM `awq`).
-    Awq,
-    /// As [`Layout::Awq`], with columns in order.
-    AwqInOrder,
-    /// Elements [N,K/p] and zero points [N/p,groups], integers above their least one (compressed-tensors `pack-quantized`).
-    Compressed,
-}
-
-impl Layout {
-    const ALL: [Layout; 5] = [Layout::Gptq, Layout::GptqV2, Layout::Awq, Layout::AwqInOrder, Layout::Compressed];
-
-    /// Its name in answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Layout::Gptq => "GPTQ: 32-bit words along axis 0, zero points less one",
-            Layout::GptqV2 => "GPTQ v2: 32-bit words along axis 0, zero points as they are",
-            Layout::Awq => "AWQ: 32-bit words along axis 1, columns 0, 2, 4, 6, 1, 3, 5, 7",
-            Layout::AwqInOrder => "32-bit words along axis 1, columns in order (AWQ interleaves them)",
-            Layout::Compressed => "compressed-tensors: 32-bit words along axis 1",
-        }
-    }
-
-    /// The fault in words, `None` of layouts that libraries read.
-    pub fn fault(self) -> Option<&'static str> {
-        let is_other = self == Layout::AwqInOrder;
-        is_other.then_some("the codes of a word lie in the order of columns: AWQ's readers take 0, 2, 4, 6, 1, 3, 5, 7")
-    }
-
-    /// Columns of a word's codes, from the low bits on.
-    fn columns(self, per_word: usize) -> Vec<usize> {
-        if self == Layout::Awq { vec![0, 2, 4, 6, 1, 3, 5, 7] } else { (0..per_word).collect() }
-    }
-
-    /// Axes that words lie along, of elements and of zero points.
-    fn axes(self) -> [usize; 2] {
-        match self {
-            Layout::Gptq | Layout::GptqV2 => [0, 1],
-            Layout::Awq | Layout::AwqInOrder => [1, 1],
-            Layout::Compressed => [1, 0],
-        }
-    }
-}
+use super::given::{Given, Layout, ScalesError};
 
 /// Packed tensors of a file.
 #[derive(Clone, Debug)]

@@ -152,8 +152,8 @@ pub struct Followed {
     pub all: bool,
 }
 
-/// The elements of a block under a scale, in one pass.
-pub fn followed(types: &Types, way: &Way, block: &Block, scale: f64) -> Followed {
+/// Whether the elements of a block follow a way under a scale, and how many are clamped, in one pass.
+pub fn follow_in_one_pass(types: &Types, way: &Way, block: &Block, scale: f64) -> Followed {
     let numbers = numbers(way, block, scale);
     let mut found = Followed { all: true, ..Followed::default() };
     for (value, code) in block.values.iter().zip(&block.codes) {

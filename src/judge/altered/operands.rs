@@ -23,8 +23,12 @@ pub fn operands(evidence: &Evidence) -> Option<Pattern> {
     let program = evidence.ground.program;
     let chip = evidence.member.mode.chip;
     let chip = if chip.matrix_unit { chip.name } else { "v5e" };
-    let plain = result_of(evidence, program, chip, ORDERS[0])?;
     let observed = evidence.compared.observed;
+    // A rounding of operands makes nothing infinite, and distances leave out what is.
+    if observed.iter().zip(evidence.values).any(|(a, b)| a.is_finite() != b.is_finite()) {
+        return None;
+    }
+    let plain = result_of(evidence, program, chip, ORDERS[0])?;
     let own = evidence.compared.distance(observed, &plain).min(evidence.compared.distance(observed, evidence.values));
     let mut best: Option<Pattern> = None;
     for (format, says) in TYPES {
