@@ -163,3 +163,22 @@ fn an_outcome_without_rows_is_not_proven() {
         assert!(ran.err.contains("the outcome has no row, so that nothing was judged"), "{}", ran.err);
     }
 }
+
+/// A release of tomorrow writes an attribute of which nobody knows what it does: whatever is printed, a note says so.
+#[test]
+fn an_attribute_that_is_not_known_is_told() {
+    let folder = Folder::new(&[]);
+    let program = "HloModule m, entry_computation_layout={(f32[4]{0})->f32[4]{0}}\nENTRY main {\n  x = f32[4]{0} parameter(0)\n  \
+                   y = f32[4]{0} add(x, x), tuning={fast=1}\n  ROOT z = f32[4]{0} multiply(y, y), indices_are_sorted=true\n}\n";
+    folder.write("m.hlo", program);
+    let told = "note: m.hlo: attribute `tuning` of y is not known, and what it changes is not computed";
+    write(&folder, "in.safetensors", &[("arg0", Tensor::new(&[4], Data::F32(vec![1.0, 2.0, 3.0, 4.0])))]);
+    let eval = ["hlo", "eval", "m.hlo", "--inputs", "in.safetensors", "--out", "out.safetensors"];
+    for command in [&["hlo", "show", "m.hlo"][..], &eval] {
+        let ran = folder.exits(0, command);
+        let notes: Vec<&str> = ran.err.lines().filter(|line| line.contains("is not known")).collect();
+        assert_eq!(notes, [told], "{command:?}");
+    }
+    folder.write("m.hlo", &program.replace(", tuning={fast=1}", ""));
+    assert!(!folder.exits(0, &["hlo", "show", "m.hlo"]).err.contains("is not known"));
+}

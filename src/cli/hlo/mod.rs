@@ -14,6 +14,7 @@ pub(super) use diff::inputs_of;
 pub(super) use dump_manifest::DumpManifest;
 pub(super) use eval::inputs;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -22,6 +23,7 @@ use clap::Subcommand;
 use crate::file::read_whole;
 use crate::hlo::ast::Module;
 use crate::hlo::{Import, LowerError, exchanged_form, lower_with_libraries, lower_with_opaque, parse};
+use crate::ir::{Program, Setting};
 use crate::machine::Mode;
 use crate::oracle::{Ahead, Rung};
 
@@ -93,7 +95,30 @@ pub(super) fn read_by(
     let text = String::from_utf8(text).map_err(|error| fail(&format!("it is no text: {error}")))?;
     let module = parse(&text).map_err(|error| fail(&error))?;
     let import = lower(&module).map_err(|error| fail(&error))?;
+    note_unknown_attributes(path, &import.program);
     Ok((module, import))
+}
+
+/// Says which attributes are read past: whatever a newer release means by them is not in the results.
+fn note_unknown_attributes(path: &Path, program: &Program) {
+    let mut unknown: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for instruction in program.computations.iter().flat_map(|computation| &computation.instructions) {
+        for setting in instruction.settings.as_deref().unwrap_or_default() {
+            let Setting::Other { name, .. } = setting else { continue };
+            // Keys of configurations are a compiler's own. Integers compare in the order of their type, whatever `type` says.
+            if !setting.is_of_compiler() && !name.contains('.') && name != "type" {
+                unknown.entry(name).or_default().push(&instruction.name);
+            }
+        }
+    }
+    for (name, instructions) in unknown {
+        let more = match instructions.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        let what = format!("attribute `{name}` of {}{more} is not known", instructions[0]);
+        note(&format!("note: {}: {what}, and what it changes is not computed", path.display()));
+    }
 }
 
 /// Operations in MPFR at 128 bits, and in pairs of f64, from which on they are announced: about a second's.
