@@ -167,17 +167,24 @@ fn ragged_last_blocks_are_of_both_worlds() {
     let mode: Mode = "v5e/default/off+acc=exact".parse().unwrap();
     for k in [70, 1000, 1024] {
         let (dot, arguments) = ragged(k);
-        let run = |order: &str| {
-            let text = format!("scaled_dot[columns=4,order={order},rows=3,tile=128]");
+        let run = |order: &str, tile: usize| {
+            let text = format!("scaled_dot[columns=4,order={order},rows=3,tile={tile}]");
             let program = text.parse::<ProgramSpec>().unwrap().build(k, 3).unwrap();
             let prepared = Prepared::new(&program);
             let got = prepared.evaluate(&mode, &prepared.bind(&arguments).unwrap()).unwrap();
             got[0].data().to_f32s()
         };
-        for (order, own) in
-            [("tiles", ScaledOrder::Tiles(128)), ("flat", ScaledOrder::Flat), ("in_unit", ScaledOrder::InUnit(128))]
-        {
-            assert_eq!(bits(&run(order)), bits(&scaled_dot(&dot, own)), "{k} {order}");
+        for (order, tile, own) in [
+            ("tiles", 128, ScaledOrder::Tiles(128)),
+            ("flat", 128, ScaledOrder::Flat),
+            ("in_unit", 128, ScaledOrder::InUnit(128)),
+            // Half of the products that the unit of v5e adds at once: of whole ones one tile is the same as several.
+            ("in_unit", 64, ScaledOrder::InUnit(64)),
+        ] {
+            assert_eq!(bits(&run(order, tile)), bits(&scaled_dot(&dot, own)), "{k} {order} {tile}");
+        }
+        if k > 1000 {
+            assert_ne!(bits(&run("in_unit", 64)), bits(&run("in_unit", 1024)), "one tile and several");
         }
         // The inputs tell one tile from several, and each order from the others.
         let several = [ScaledOrder::Tiles(128), ScaledOrder::Flat, ScaledOrder::InUnit(128), ScaledOrder::InUnit(1024)];
