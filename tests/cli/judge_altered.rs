@@ -43,6 +43,21 @@ fn values_that_are_not_finite_are_a_fault() {
     assert_eq!((found.verdict, first.kind, &first.places[..]), (Verdict::Outside, "rows", &[2][..]), "{found:?}");
 }
 
+/// A factor of half the terms, within what one pass errs, shows as a factor of all elements too: the terms are named.
+#[test]
+fn a_factor_of_some_terms_is_none_of_all() {
+    let inputs = npz::read(&file("matmul_f32.inputs.npz")).unwrap();
+    let [x, y] = [0, 1].map(|at| inputs[at].1.data().to_f64s());
+    let sum = |at: usize| {
+        let product = |k: usize| x[at / 16 * 64 + k] * y[k * 16 + at % 16] * if k < 32 { 1.002 } else { 1.0 };
+        (0..64).fold(0f32, |sum, k| (f64::from(sum) + product(k)) as f32)
+    };
+    let found = changed("matmul_f32", "h_blas", |values| (0..values.len()).for_each(|at| values[at] = sum(at)));
+    let first = found.pattern.first().unwrap_or_else(|| panic!("{found:?}"));
+    assert_eq!((found.verdict, first.kind), (Verdict::Outside, "scaled"), "{found:?}");
+    assert!(first.says.contains("0 to 31 have a factor of 1.002"), "{}", first.says);
+}
+
 /// Rows are named where all that stands out is theirs, not where they are only the worst of many.
 #[test]
 fn the_worst_rows_of_a_result_that_is_wrong_everywhere_are_not_the_fault() {
