@@ -99,7 +99,7 @@ pub(super) fn explain(evidence: &Evidence, hidden: bool) -> Vec<Pattern> {
     if let Some(rounded) = rounded(evidence) {
         return vec![rounded];
     }
-    if let Some(operands) = operands(evidence).filter(|_| !hidden) {
+    if !hidden && let Some(operands) = operands(evidence) {
         return vec![operands];
     }
     let mut found = if hidden { hidden_faults(evidence) } else { shown_faults(evidence) };

@@ -135,9 +135,7 @@ impl Member {
         let is_permitted = settings.mode.as_ref().is_none_or(|named| precision >= precision_place(named));
         Member { modes, mode, precisions: vec![precision; results.len()], is_permitted, results }
     }
-}
 
-impl Member {
     /// Whether it takes one pass over its operands, in chains of f32: more passes, exact sums and those in pairs take two to six
     /// times as long.
     pub fn is_quick(&self) -> bool {

@@ -53,8 +53,8 @@ pub fn find_tensors(tensors: &[(String, Tensor)], map: &[String]) -> Result<Give
         let groups = names[0].strip_suffix("qweight").and_then(|prefix| find(&format!("{prefix}g_idx")));
         let words = Words { elements, scales, zeros: zero_points, groups, input };
         let packed = readings(&words)?;
-        let Some((_, first)) = packed.first() else { return Err(ScalesError::NoBlocks) };
-        return Ok(Given { packed: packed.clone(), ..first.clone() });
+        let Some((_, first)) = packed.first().cloned() else { return Err(ScalesError::NoBlocks) };
+        return Ok(Given { packed, ..first });
     }
     if let Some(zeros) = &zero_points {
         let is_number = zeros.dtype().is_integer() || matches!(zeros.dtype(), DType::F32 | DType::BF16 | DType::F16);

@@ -6,13 +6,12 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Op, ValueId};
-use crate::tensor::{Data, Tensor};
+use crate::ir::Op;
+use crate::tensor::Tensor;
 
-use super::super::evidence::{EXPLAINS, Evidence, Pattern, Runner};
-use super::super::marked::{Sum, sums, with_value};
-use super::narrow_sums::{MOST_TERMS, Products, terms_of};
-use super::value_of;
+use super::super::evidence::{EXPLAINS, Pattern, Runner};
+use super::super::marked::{Sum, sums};
+use super::narrow_sums::{MOST_TERMS, Products, terms_of, with_sums};
 
 /// A sum of FP8 products on NVIDIA's Hopper.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +94,13 @@ pub(super) fn gpu_units(runner: &mut Runner) -> Option<Pattern> {
     let mut plain = HashMap::new();
     let mut best: Option<Pattern> = None;
     for unit in UNITS {
-        let Some(values) = with_unit(runner, &mut plain, &dots, unit) else { break };
+        let add_up = |op: &Op, operands: &[Tensor]| {
+            let (Op::Dot { dims, .. }, [lhs, rhs]) = (op, operands) else { return None };
+            let mut values = Vec::new();
+            Products::new(lhs, rhs, dims).each(|pairs| values.push(unit.sum(pairs)));
+            Some(values)
+        };
+        let Some(values) = with_sums(runner, &mut plain, &dots, add_up) else { break };
         let explained = evidence.least_share(&values);
         if explained > EXPLAINS && best.as_ref().is_none_or(|best| explained > best.explained) {
             let which = match dots.as_slice() {
@@ -107,35 +112,6 @@ pub(super) fn gpu_units(runner: &mut Runner) -> Option<Pattern> {
         }
     }
     best
-}
-
-/// The result with all dots by this unit; `None` beyond the budget.
-fn with_unit(
-    runner: &mut Runner,
-    plain: &mut HashMap<ValueId, Option<Tensor>>,
-    dots: &[Sum],
-    unit: HopperSum,
-) -> Option<Vec<f64>> {
-    let evidence: &Evidence = runner.evidence;
-    let mut program = evidence.ground.program.clone();
-    let mut arguments = evidence.ground.arguments.to_vec();
-    for (at, dot) in dots.iter().enumerate() {
-        runner.left = runner.left.checked_sub(1)?;
-        let instruction = &program.entry().instructions[dot.value];
-        let operands = instruction.operands.clone();
-        let (dtype, extents) = (instruction.shape.dtype()?, instruction.shape.dims().to_vec());
-        let Op::Dot { dims, .. } = instruction.op.clone() else { return None };
-        let mut value = |id: ValueId| match at {
-            0 => plain.entry(id).or_insert_with(|| value_of(evidence, &program, &arguments, id)).clone(),
-            _ => value_of(evidence, &program, &arguments, id),
-        };
-        let (lhs, rhs) = (value(operands[0])?, value(operands[1])?);
-        let mut values = Vec::new();
-        Products::new(&lhs, &rhs, &dims).each(|pairs| values.push(unit.sum(pairs)));
-        arguments.push(Tensor::new(&extents, Data::from_f64s(dtype, &values)?));
-        program = with_value(&program, dot.value);
-    }
-    runner.run(&program, &arguments)
 }
 
 #[cfg(test)]

@@ -95,7 +95,12 @@ pub(super) fn narrow_sums(runner: &mut Runner) -> Option<Pattern> {
             subsets.extend(all.chunks(1));
         }
         for subset in subsets {
-            let Some(values) = with_sums(runner, &mut plain, subset, accumulator) else { continue };
+            let add_up = |op: &Op, operands: &[Tensor]| match (op, operands) {
+                (Op::Dot { dims, .. }, [lhs, rhs]) => Some(dot(lhs, rhs, dims, accumulator)),
+                (Op::Reduce { dims, .. }, [operand]) => Some(reduce(operand, dims, accumulator)),
+                _ => None,
+            };
+            let Some(values) = with_sums(runner, &mut plain, subset, add_up) else { continue };
             let explained = evidence.least_share(&values);
             if explained > EXPLAINS && best.as_ref().is_none_or(|best| explained > best.explained + 0.01) {
                 best = Some(pattern(evidence, subset, all.len(), accumulator, explained));
@@ -153,13 +158,13 @@ pub(super) fn terms_of(evidence: &Evidence, sum: &Sum) -> usize {
     instruction.shape.elements().saturating_mul(sum.terms)
 }
 
-/// The result with these sums added up in another accumulator; `None` beyond the budget. `plain` keeps the values of the program as it
-/// is, which the operands of the first sum are in every accumulator.
-fn with_sums(
+/// The result with these sums added up in another way, which is given the operation and the operands that hold the terms; `None` beyond
+/// the budget. `plain` keeps the values of the program as it is, which the operands of the first sum are in every way.
+pub(super) fn with_sums(
     runner: &mut Runner,
     plain: &mut HashMap<ValueId, Option<Tensor>>,
     subset: &[Sum],
-    accumulator: Accumulator,
+    add_up: impl Fn(&Op, &[Tensor]) -> Option<Vec<f64>>,
 ) -> Option<Vec<f64>> {
     let evidence = runner.evidence;
     let mut program = evidence.ground.program.clone();
@@ -167,22 +172,16 @@ fn with_sums(
     for (at, sum) in subset.iter().enumerate() {
         runner.left = runner.left.checked_sub(1)?;
         let instruction = &program.entry().instructions[sum.value];
-        let operands = instruction.operands.clone();
         let dtype = instruction.shape.dtype()?;
         let dims = instruction.shape.dims().to_vec();
-        let mut value = |id: ValueId| match at {
-            0 => plain.entry(id).or_insert_with(|| value_of(evidence, &program, &arguments, id)).clone(),
-            _ => value_of(evidence, &program, &arguments, id),
+        // The second operand of a reduction is its init.
+        let of_terms = if matches!(instruction.op, Op::Dot { .. }) { 2 } else { 1 };
+        let value = |id: &ValueId| match at {
+            0 => plain.entry(*id).or_insert_with(|| value_of(evidence, &program, &arguments, *id)).clone(),
+            _ => value_of(evidence, &program, &arguments, *id),
         };
-        let first = value(operands[0])?;
-        let values = match &instruction.op {
-            Op::Dot { dims, .. } => {
-                let second = value(operands[1])?;
-                dot(&first, &second, dims, accumulator)
-            }
-            Op::Reduce { dims, .. } => reduce(&first, dims, accumulator),
-            _ => return None,
-        };
+        let operands: Vec<Tensor> = instruction.operands[..of_terms].iter().map(value).collect::<Option<_>>()?;
+        let values = add_up(&instruction.op, &operands)?;
         arguments.push(Tensor::new(&dims, Data::from_f64s(dtype, &values)?));
         program = with_value(&program, sum.value);
     }

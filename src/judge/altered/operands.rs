@@ -28,11 +28,12 @@ pub fn operands(evidence: &Evidence) -> Option<Pattern> {
     if observed.iter().zip(evidence.values).any(|(a, b)| a.is_finite() != b.is_finite()) {
         return None;
     }
+    let rounded: Vec<(Program, &str)> =
+        TYPES.iter().map(|(format, says)| Some((with_operands(program, format)?, *says))).collect::<Option<_>>()?;
     let plain = result_of(evidence, program, chip, ORDERS[0])?;
     let own = evidence.compared.distance(observed, &plain).min(evidence.compared.distance(observed, evidence.values));
     let mut best: Option<Pattern> = None;
-    for (format, says) in TYPES {
-        let rounded = with_operands(program, format)?;
+    for (rounded, says) in rounded {
         for order in ORDERS {
             let values = result_of(evidence, &rounded, chip, order)?;
             let left = evidence.compared.distance(observed, &values) / own;
