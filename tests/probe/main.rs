@@ -125,6 +125,15 @@ fn measured(answers: &Answers, of: &str, property: &str) -> String {
     found.unwrap_or_else(|| panic!("{of}: {property}")).value
 }
 
+/// Properties of operations, each with the beginning of its value.
+#[track_caller]
+fn are_measured(answers: &Answers, rows: &[(&str, &str, &str)]) {
+    for (of, property, value) in rows {
+        let found = measured(answers, of, property);
+        assert!(found.starts_with(value), "{of}, {property}: {found}");
+    }
+}
+
 /// Properties are read off emulated answers as the modes have them.
 #[test]
 fn properties_are_those_of_the_mode() {
@@ -178,18 +187,23 @@ fn xla_on_a_cpu_is_named() {
     assert!(group("scan").patterns[0].values("scan") == ["blocked16"]);
     assert!(group("bf16").patterns[0].values("excess").contains(&"cpu"));
     assert!(group("bf16").patterns[0].values("narrow") == ["bf16"]);
-    for (of, property, value) in [
-        ("matmul f32 default", "operand bits", "24"),
-        ("matmul f32 default", "subnormal operands", "taken for zero"),
-        ("matmul f32 default", "accumulator bits", "24"),
-        ("matmul f32 default", "products", "join the sum unrounded: fused multiply-adds, in the order of K"),
-        ("matmul f32 default", "order at K = 32", "4 lanes, neighbours joined"),
-        ("matmul f32 default", "order at K = 256", "one addition after the other over all of K"),
-        ("matmul bf16", "order at K = 256", "blocks of 32, each from zero (even and odd terms apart), joined in order"),
-        ("sum f32", "order of 1024", "16 lanes, fours in each and their sums the same way, joined by halving"),
-    ] {
-        assert!(measured(&answers, of, property).starts_with(value), "{}", measured(&answers, of, property));
-    }
+    are_measured(
+        &answers,
+        &[
+            ("matmul f32 default", "operand bits", "24"),
+            ("matmul f32 default", "subnormal operands", "taken for zero"),
+            ("matmul f32 default", "accumulator bits", "24"),
+            ("matmul f32 default", "products", "join the sum unrounded: fused multiply-adds, in the order of K"),
+            ("matmul f32 default", "order at K = 32", "4 lanes, neighbours joined"),
+            ("matmul f32 default", "order at K = 256", "one addition after the other over all of K"),
+            (
+                "matmul bf16",
+                "order at K = 256",
+                "blocks of 32, each from zero (even and odd terms apart), joined in order",
+            ),
+            ("sum f32", "order of 1024", "16 lanes, fours in each and their sums the same way, joined by halving"),
+        ],
+    );
 }
 
 /// PyTorch 2.15.0 on the same processor: chains of fused multiply-adds with K cut, sums in four accumulators of eight lanes.
@@ -200,27 +214,28 @@ fn pytorch_on_a_cpu_is_measured() {
     assert!(answers.about.starts_with("torch 2.15.0"), "{}", answers.about);
     let identified = identify(&answers, &asked, &mut Emulated::default()).unwrap();
     assert!(identified.patterns.is_empty(), "{:?}", identified.patterns);
-    for (of, property, value) in [
-        ("matmul f32 highest", "operand bits", "24"),
-        ("matmul f32 highest", "accumulator bits", "24"),
-        ("matmul f32 highest", "subnormal operands", "kept"),
-        ("matmul f32 highest", "products", "join the sum unrounded: fused multiply-adds, in the order of K"),
-        ("matmul f32 highest", "order at K = 256", "one addition after the other over all of K"),
-        (
-            "matmul f32 highest",
-            "order at K = 1024",
-            "blocks of 384 and the rest in two halves, each from zero, joined in order, as GotoBLAS cuts K",
-        ),
-        ("sum f32", "order of 32", "8 lanes, joined in order"),
-        (
-            "sum f32",
-            "order of 1024",
-            "4 accumulators of 8 lanes, anew after 16 vectors, joined in order, then the lanes",
-        ),
-        ("add f32", "subnormals", "kept"),
-    ] {
-        assert!(measured(&answers, of, property).starts_with(value), "{}", measured(&answers, of, property));
-    }
+    are_measured(
+        &answers,
+        &[
+            ("matmul f32 highest", "operand bits", "24"),
+            ("matmul f32 highest", "accumulator bits", "24"),
+            ("matmul f32 highest", "subnormal operands", "kept"),
+            ("matmul f32 highest", "products", "join the sum unrounded: fused multiply-adds, in the order of K"),
+            ("matmul f32 highest", "order at K = 256", "one addition after the other over all of K"),
+            (
+                "matmul f32 highest",
+                "order at K = 1024",
+                "blocks of 384 and the rest in two halves, each from zero, joined in order, as GotoBLAS cuts K",
+            ),
+            ("sum f32", "order of 32", "8 lanes, joined in order"),
+            (
+                "sum f32",
+                "order of 1024",
+                "4 accumulators of 8 lanes, anew after 16 vectors, joined in order, then the lanes",
+            ),
+            ("add f32", "subnormals", "kept"),
+        ],
+    );
 }
 
 /// XLA:GPU of jax 0.11.2 on an NVIDIA H200. The matrix unit takes 8 products of TF32 or 16 of bf16 at once, aligned to the largest and
@@ -241,32 +256,33 @@ fn xla_on_an_h200_is_measured() {
         )
     };
     let (eight, sixteen) = (aligned(8), aligned(16));
-    for (of, property, value) in [
-        ("matmul f32 default", "operand bits", "11"),
-        ("matmul f32 default", "accumulator bits", "26"),
-        ("matmul f32 default", "accumulator rounding", "small terms are cut at the accumulator's last bit"),
-        ("matmul f32 default", "subnormal operands", "kept"),
-        ("matmul f32 default", "order at K = 32", eight.as_str()),
-        ("matmul f32 default", "order at K = 1024", &eight),
-        ("matmul f32 high", "operand bits", "11"),
-        ("matmul f32 highest", "operand bits", "24"),
-        ("matmul f32 highest", "order at K = 1024", "one addition after the other over all of K"),
-        ("matmul bf16", "order at K = 32", &sixteen),
-        ("matmul bf16", "order at K = 1024", &sixteen),
-        (
-            "sum f32",
-            "order of 256",
-            "32 threads that take 2 adjacent terms in turn (one sum), joined by halving in warps",
-        ),
-        (
-            "sum f32",
-            "order of 1024",
-            "64 threads that take 2 adjacent terms in turn (one sum), joined by halving in warps",
-        ),
-        ("add f32", "subnormals", "kept"),
-    ] {
-        assert!(measured(&answers, of, property).starts_with(value), "{of}: {}", measured(&answers, of, property));
-    }
+    are_measured(
+        &answers,
+        &[
+            ("matmul f32 default", "operand bits", "11"),
+            ("matmul f32 default", "accumulator bits", "26"),
+            ("matmul f32 default", "accumulator rounding", "small terms are cut at the accumulator's last bit"),
+            ("matmul f32 default", "subnormal operands", "kept"),
+            ("matmul f32 default", "order at K = 32", eight.as_str()),
+            ("matmul f32 default", "order at K = 1024", &eight),
+            ("matmul f32 high", "operand bits", "11"),
+            ("matmul f32 highest", "operand bits", "24"),
+            ("matmul f32 highest", "order at K = 1024", "one addition after the other over all of K"),
+            ("matmul bf16", "order at K = 32", &sixteen),
+            ("matmul bf16", "order at K = 1024", &sixteen),
+            (
+                "sum f32",
+                "order of 256",
+                "32 threads that take 2 adjacent terms in turn (one sum), joined by halving in warps",
+            ),
+            (
+                "sum f32",
+                "order of 1024",
+                "64 threads that take 2 adjacent terms in turn (one sum), joined by halving in warps",
+            ),
+            ("add f32", "subnormals", "kept"),
+        ],
+    );
 }
 
 /// PyTorch 2.11 on the same H200: cuBLAS cuts K of TF32 matmuls, and sums take four adjacent terms a thread.
@@ -275,24 +291,25 @@ fn pytorch_on_an_h200_is_measured() {
     let asked = questions();
     let answers = Answers::read(Path::new("tests/data/probe/torch_h200.npz"), &asked).unwrap();
     assert_eq!(answers.about, "torch 2.11.0+cu130 on NVIDIA H200");
-    for (of, property, value) in [
-        ("matmul f32 default", "operand bits", "11"),
-        (
-            "matmul f32 default",
-            "order at K = 1024",
-            "blocks of 32, each from zero in stretches of 8 (aligned to the largest and cut), joined in order",
-        ),
-        ("matmul f32 highest", "products", "join the sum unrounded: fused multiply-adds, in the order of K"),
-        ("matmul f32 highest", "order at K = 1024", "blocks of 32, each from zero (one addition after the other)"),
-        (
-            "sum f32",
-            "order of 1024",
-            "32 threads that take 4 adjacent terms in turn (a sum for each of them, joined in order), joined by halving in \
+    are_measured(
+        &answers,
+        &[
+            ("matmul f32 default", "operand bits", "11"),
+            (
+                "matmul f32 default",
+                "order at K = 1024",
+                "blocks of 32, each from zero in stretches of 8 (aligned to the largest and cut), joined in order",
+            ),
+            ("matmul f32 highest", "products", "join the sum unrounded: fused multiply-adds, in the order of K"),
+            ("matmul f32 highest", "order at K = 1024", "blocks of 32, each from zero (one addition after the other)"),
+            (
+                "sum f32",
+                "order of 1024",
+                "32 threads that take 4 adjacent terms in turn (a sum for each of them, joined in order), joined by halving in \
              warps",
-        ),
-    ] {
-        assert!(measured(&answers, of, property).starts_with(value), "{of}: {}", measured(&answers, of, property));
-    }
+            ),
+        ],
+    );
 }
 
 fn ulpgate(folder: &TempDir, arguments: &[&str]) -> (Option<i32>, String, String) {
