@@ -61,6 +61,27 @@ var ulpgate = (() => {
     return few([...bad.values()], "colours");
   };
 
+  // Numbers and dates whose line ends behind a hyphen of theirs, such as 1e- and 7.
+  const broken_numbers = () => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const top = (text, at) => {
+      const range = document.createRange();
+      range.setStart(text, at);
+      range.setEnd(text, at + 1);
+      return range.getBoundingClientRect().top;
+    };
+    const found = [];
+    while (texts.nextNode()) {
+      const text = texts.currentNode;
+      if (!/[0-9]e?-[0-9]/.test(text.data) || !text.parentElement.checkVisibility()) continue;
+      for (const number of text.data.matchAll(/(?<![\w.-])[0-9.]+(e?-[0-9]+)+/g)) {
+        const places = [...number[0].matchAll(/-/g)].map((hyphen) => number.index + hyphen.index);
+        if (places.some((at) => top(text, at + 1) > top(text, at) + 2)) found.push(number[0]);
+      }
+    }
+    return found;
+  };
+
   // How it looks on a screen of this width and scheme.
   const looks = () => {
     const found = contrasts();
@@ -69,6 +90,8 @@ var ulpgate = (() => {
       const reaches = all("body *").filter((e) => seen(e) && !e.closest(".wide, pre, svg") && e.getBoundingClientRect().right > innerWidth + 1);
       found.push(`the page is ${wide} pixels too wide: ${reaches.slice(-1).map(called)}`);
     }
+    const broken = broken_numbers();
+    if (broken.length) found.push(`numbers that are broken at their hyphen: ${broken.slice(0, 3)}`);
     for (const svg of all("svg.chart").filter(seen)) {
       const box = svg.getBoundingClientRect();
       const out = all("text", svg).filter((t) => { const b = t.getBoundingClientRect(); return b.left < box.left - 1 || b.right > box.right + 1 || b.top < box.top - 1 || b.bottom > box.bottom + 1; });

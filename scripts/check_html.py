@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Opens the page over all reports in headless Chromium and says what is wrong with it.
 
-    ulpgate run && scripts/check_html.py reports/index.html [--screenshots FOLDER]
+    ulpgate run && python3 scripts/check_html.py reports/index.html [--screenshots FOLDER]
 
 Needs Debian's package chromium (or another Chromium by CHROMIUM=PATH) and nothing beyond Python's standard library.
 Checked in light and dark, on screens 1280 and 400 pixels wide and on paper: no message on the console and no request,
-no text or drawing below the contrast that WCAG 2.2 asks of it (AA), no overflow of the page's width, at most 12 screens of
-1280 by 900 pixels before anything is opened, every chart with as
-many points as it promises, a name for whatever the keyboard reaches, the keyboard reaching all that can be used with a
-focus that is seen, headings without a leap, ids that are there once and links that lead somewhere, the search by case
-id. Exit status: 0 nothing wrong, 1 something is, 2 no Chromium or no page.
+no text or drawing below the contrast that WCAG 2.2 asks of it (AA), no overflow of the page's width, no number broken
+at its hyphen, at most 12 screens of 1280 by 900 pixels before anything is opened, every chart with as many points as it
+promises, a name for whatever the keyboard reaches, the keyboard reaching all that can be used with a focus that is
+seen, headings without a leap, ids that are there once and links that lead somewhere, the search by case id. Exit
+status: 0 nothing wrong, 1 something is, 2 no Chromium or no page.
 """
 
 import argparse
