@@ -157,6 +157,37 @@ var ulpgate = (() => {
     return found;
   };
 
+  // Each filter leaves the rows of its value and no others; the order is that of the figures.
+  const filters = () => {
+    const found = [];
+    const rows = () => all("tr.case", document.getElementById("cases")).filter(seen);
+    const set = (id, value) => {
+      const select = document.getElementById(id);
+      select.value = value;
+      select.dispatchEvent(new Event("change"));
+    };
+    const suite_of = (row) => row.closest("details.cases").id.slice("cases/".length);
+    const keys = { "by-verdict": (row) => row.dataset.verdict, "by-suite": suite_of, "by-chip": (row) => row.dataset.chip, "by-metric": (row) => row.dataset.metric };
+    for (const [id, key] of Object.entries(keys)) {
+      const select = document.getElementById(id);
+      if (!seen(select) || select.options.length < 2) { found.push(`the filter ${id} offers nothing`); continue; }
+      const value = select.options[1].value;
+      const expected = all("details.cases tr.case").filter((row) => key(row) === value).length;
+      set(id, value);
+      const shown = rows();
+      if (shown.length !== expected || shown.some((row) => key(row) !== value)) found.push(`the filter ${id} shows ${shown.length} of ${expected} rows with ${value}`);
+      set(id, "");
+    }
+    set("order", "down");
+    for (const suite of all("details.cases")) {
+      const values = all("tr.case", suite).map((row) => (row.dataset.value === undefined ? -Infinity : Number(row.dataset.value)));
+      if (values.some((value, at) => at > 0 && value > values[at - 1])) found.push(`the largest figure is not first in ${suite.id}`);
+    }
+    set("order", "");
+    if (rows().length) found.push("filters that are taken back leave rows open");
+    return found;
+  };
+
   // In the order in which Tab reaches them.
   const focusable = () => all("a[href], summary, input, select, button, [tabindex='0']").filter(seen);
   const focus = () => {
@@ -178,5 +209,5 @@ var ulpgate = (() => {
     return found;
   };
 
-  return { looks, structure, search, focusable, focus, unfold, sections, paper };
+  return { looks, structure, search, filters, focusable, focus, unfold, sections, paper };
 })();

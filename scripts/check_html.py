@@ -8,8 +8,8 @@ Checked in light and dark, on screens 1280 and 400 pixels wide and on paper: no 
 no text or drawing below the contrast that WCAG 2.2 asks of it (AA), no overflow of the page's width, no number broken
 at its hyphen, at most 12 screens of 1280 by 900 pixels before anything is opened, every chart with as many points as it
 promises, a name for whatever the keyboard reaches, the keyboard reaching all that can be used with a focus that is
-seen, headings without a leap, ids that are there once and links that lead somewhere, the search by case id. Exit
-status: 0 nothing wrong, 1 something is, 2 no Chromium or no page.
+seen, headings without a leap, ids that are there once and links that lead somewhere, the search by case id, the filters
+and the order. Exit status: 0 nothing wrong, 1 something is, 2 no Chromium or no page.
 """
 
 import argparse
@@ -170,6 +170,8 @@ def complaints(browser, address, folder):
     for line in browser.evaluate("ulpgate.structure()"):
         yield line
     for line in browser.evaluate("ulpgate.search()"):
+        yield line
+    for line in browser.evaluate("ulpgate.filters()"):
         yield line
     yield from of_keyboard(browser)
     if folder:
