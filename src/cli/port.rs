@@ -101,7 +101,7 @@ enum Expected {
 fn expected(text: &str) -> Result<Expected, String> {
     match text {
         "from" => Ok(Expected::First),
-        other => reference(other).map(Expected::Other).map_err(|error| format!("neither from nor {error}")),
+        other => reference(other).map(Expected::Other).map_err(|error| format!("not `from`, {error}")),
     }
 }
 

@@ -141,14 +141,8 @@ fn write(records: &[SuiteRecord], named: &[String], folder: &LockedFolder) -> Re
     Ok(changed)
 }
 
-/// More would only wait for each other.
-const MOST_THREADS: usize = 1024;
-
 /// Sets the number of threads for the whole process.
 pub(super) fn set_threads(jobs: Option<usize>) -> Result<(), Failure> {
-    if let Some(jobs) = jobs.filter(|jobs| !(1..=MOST_THREADS).contains(jobs)) {
-        return Err(Failure::Message(format!("--jobs {jobs}: the number of threads is from 1 to {MOST_THREADS}")));
-    }
     start_threads(jobs).map_err(Failure::Message)
 }
 

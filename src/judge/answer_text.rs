@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::ir::movement::index_of;
+use crate::name::printable;
 
 use super::{Judged, JudgedResult};
 
@@ -28,7 +29,9 @@ impl Judged {
     /// The judgement as `ulpgate judge` prints it.
     pub fn lines(&self) -> Vec<String> {
         let notes = self.notes.iter().map(|note| format!("note: {note}"));
-        self.results.iter().flat_map(JudgedResult::lines).chain(notes).collect()
+        let lines = self.results.iter().flat_map(JudgedResult::lines).chain(notes);
+        // A name of the recording may hold an end of line, and what looks like a verdict behind it.
+        lines.map(|line| printable(&line).into_owned()).collect()
     }
 }
 

@@ -38,7 +38,7 @@ use crate::explore::{ExploreError, Settings as Exploring, enclose, families_of_r
 use crate::ir::Program;
 use crate::machine::{Chip, EvalError, Mode};
 use crate::oracle::{Demand, Enclosed, Oracle, Prepared, TruthTensor};
-use crate::tensor::Tensor;
+use crate::tensor::{DType, Tensor};
 
 pub use arguments::{bind, parameter_names};
 pub use evidence::Pattern;
@@ -49,6 +49,7 @@ pub use sampled_block::LARGE;
 
 pub(crate) use members::work;
 use members::{Member, Members};
+use recording::Found;
 
 /// The answer for one result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -289,6 +290,15 @@ fn judge_part(
                 names.join(", ")
             )));
         }
+    }
+    let shape = |one: &Found| &program.entry().instructions[program.outputs()[one.output]].shape;
+    if settings.scores.is_some() && outputs.iter().all(|one| shape(one).dtype().is_some_and(DType::is_float)) {
+        return Err(JudgeError::Setting(
+            "--scores: no recorded result is of tokens, which they would rank".to_string(),
+        ));
+    }
+    if outputs.iter().all(|one| shape(one).elements() == 0) {
+        return Err(JudgeError::Setting("no recorded result has an element: there is nothing to judge".to_string()));
     }
     if let Some(compiled) = &settings.compiled {
         check_compiled(program, compiled)?;

@@ -175,7 +175,7 @@ impl Recording {
     /// position: `out0`, `output_1`, `arr_0`, or as many arrays as the program has results.
     ///
     /// # Errors
-    /// If a mapping names what is not there, or there is no result at all.
+    /// If a mapping names what is not there, or one thing twice, or there is no result at all.
     pub fn resolve(&self, program: &Program) -> Result<Vec<Found>, RecordingError> {
         let wanted = &program.output_names;
         let names: Vec<&str> = self.names().collect();
@@ -198,6 +198,10 @@ impl Recording {
                     hint(result, wanted.iter().map(String::as_str))
                 ))
             })?;
+            if let Some(other) = found.iter().find(|one| one.output == output || one.recorded_as == *name) {
+                let of_other = format!("{}={} is given", other.recorded_as, wanted[other.output]);
+                return Err(fault(format!("{of_other} as well, and a result is one array")));
+            }
             offer(&mut found, output, name);
         }
         for (output, result) in wanted.iter().enumerate() {

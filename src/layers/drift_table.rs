@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::judge::Verdict;
+use crate::name::printable;
 
 use super::weigh::told;
 use super::{Along, Layer, Layers, SIDES, Side};
@@ -54,7 +55,8 @@ impl Layers {
             });
         }
         lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
-        lines
+        // A name of a recording may hold an end of line, and what looks like a verdict behind it.
+        lines.iter().map(|line| printable(line).into_owned()).collect()
     }
 }
 

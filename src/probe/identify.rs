@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::machine::mxu::{Passes, Split, Unit};
+use crate::machine::vector::SumOrder;
 use crate::machine::{DotUnit, Mode};
 use crate::tensor::Tensor;
 
@@ -70,10 +71,21 @@ pub fn candidates(group: &Group) -> Result<Vec<Candidate>, ProbeError> {
     all.into_iter().map(mode).collect()
 }
 
-/// The arithmetic that a question meets in a mode: modes of one text give one answer. A dot's is its unit with all of the
-/// unit's choices; of other questions it is the mode.
-pub fn arithmetic(question: &Question, mode: &Mode) -> String {
-    let Some(dot) = question.dot() else { return mode.to_string() };
+/// The arithmetic that a question meets: modes of one arithmetic give one answer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Arithmetic {
+    /// All of a mode, by its name: of questions other than a dot.
+    Mode(String),
+    /// A dot on the matrix unit, with all choices of the unit that it meets. A chip without one may leave it to a library: then the
+    /// chip's name, else none.
+    Matrix(&'static str, Passes, Unit),
+    /// Any other dot: that name, whether it is in f64, the order of sums, and whether subnormals are flushed.
+    Plain(&'static str, bool, SumOrder, bool),
+}
+
+/// The arithmetic that a question meets in a mode.
+pub fn arithmetic(question: &Question, mode: &Mode) -> Arithmetic {
+    let Some(dot) = question.dot() else { return Arithmetic::Mode(mode.to_string()) };
     let unit = mode.dot(&dot);
     // A chip without a matrix unit may leave dots to a library.
     let chip = if mode.chip.matrix_unit { "" } else { mode.chip.name };
@@ -84,15 +96,17 @@ pub fn arithmetic(question: &Question, mode: &Mode) -> String {
             // Other passes split nothing.
             let is_split = matches!(passes, Passes::Three | Passes::Six);
             let split = if is_split { matrix.split } else { Split::default() };
-            format!("{chip} {unit:?} {:?}", Unit { split, ..matrix })
+            Arithmetic::Matrix(chip, passes, Unit { split, ..matrix })
         }
-        _ => format!("{chip} {unit:?} {:?} {}", mode.choices.reduce, mode.vector_unit().flush),
+        DotUnit::Vector | DotUnit::Double => {
+            Arithmetic::Plain(chip, unit == DotUnit::Double, mode.choices.reduce, mode.vector_unit().flush)
+        }
     }
 }
 
 /// Answers of the emulated machine, each arithmetic's evaluated once.
 #[derive(Default)]
-pub struct Emulated(HashMap<(String, String), Tensor>);
+pub struct Emulated(HashMap<(String, Arithmetic), Tensor>);
 
 impl Emulated {
     /// The answer to a question in a mode.

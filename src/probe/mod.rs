@@ -18,7 +18,7 @@ mod probe_question;
 pub use answers::{Answers, AnswersError, answer_as};
 pub use device_order::DeviceOrder;
 pub use folder::{FILES, write_folder};
-pub use identify::{Candidate, Emulated, GroupOutcome, Identified, arithmetic, candidates, identify};
+pub use identify::{Arithmetic, Candidate, Emulated, GroupOutcome, Identified, arithmetic, candidates, identify};
 pub use mask_order::{Adder, Inner, Order, find_orders, orders};
 pub use measure::{Property, measure};
 pub use mode_pattern::{KEYS, Pattern, count_modes};

@@ -39,6 +39,9 @@ pub enum ScalesError {
         "--map `{0}` is not of the form elements=NAME, scales=NAME, per_tensor=NAME, zero_points=NAME or input=NAME"
     )]
     Map(String),
+    /// A mapping names a role a second time.
+    #[error("--map {0}= is given twice: a role has one tensor")]
+    MappedTwice(String),
     /// A tensor has a type that its part cannot have.
     #[error("{role} is {dtype}; {needed}")]
     DType {

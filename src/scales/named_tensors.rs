@@ -21,6 +21,9 @@ pub fn find_tensors(tensors: &[(String, Tensor)], map: &[String]) -> Result<Give
         let (role, name) =
             parts.filter(|(_, name)| !name.is_empty()).ok_or_else(|| ScalesError::Map(entry.to_string()))?;
         let at = NAMES.iter().position(|known| *known == role).ok_or_else(|| ScalesError::Map(entry.to_string()))?;
+        if is_mapped[at] {
+            return Err(ScalesError::MappedTwice(role.to_string()));
+        }
         (names[at], is_mapped[at]) = (name.to_string(), true);
     }
     if let Some((name, _)) = tensors.iter().find(|(name, _)| TABLES.iter().any(|part| name.contains(part))) {

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
+use crate::activity;
+use crate::budget::{self, TooLarge};
 use crate::file::write_whole;
 
 pub use draw::{ELEMENTS_OF_A_VECTOR, KINDS, Kind, Vector, draw};
@@ -17,6 +19,10 @@ pub use set::{TILE, formats, tensors};
 
 /// Vectors of each format without a count: a million and more over all formats.
 pub const DEFAULT_COUNT: usize = 175_000;
+
+/// Bytes that a vector takes while its file is made, at most: its codes and results four times over (drawn, as tensors, as bytes of
+/// the file and as the file), and what its lists take beside.
+const BYTES_OF_A_VECTOR: u128 = 4 * (2 * ELEMENTS_OF_A_VECTOR as u128 + 64);
 
 /// Name of the file of checksums, in the form that `sha256sum --check` takes.
 pub const CHECKSUMS: &str = "SHA256SUMS";
@@ -32,6 +38,9 @@ pub enum VectorsError {
         /// Why.
         source: crate::scaled::BlockDotError,
     },
+    /// The vectors of a format do not fit in memory.
+    #[error(transparent)]
+    Memory(#[from] TooLarge),
     /// Tensors make no file.
     #[error(transparent)]
     File(#[from] crate::file::safetensors::FileError),
@@ -49,7 +58,7 @@ pub enum VectorsError {
 /// written. The bytes are the same on any machine.
 ///
 /// # Errors
-/// If the folder or a file cannot be written.
+/// If the vectors of a format do not fit in memory, or the folder or a file cannot be written.
 pub fn write(folder: &Path, count: usize) -> Result<Vec<String>, VectorsError> {
     let unwritten = |path: &Path| {
         let path = path.to_path_buf();
@@ -68,6 +77,9 @@ pub fn write(folder: &Path, count: usize) -> Result<Vec<String>, VectorsError> {
     };
     put("README.md".to_string(), readme(count).as_bytes())?;
     for format in formats() {
+        let what = || format!("{count} vectors of {}", format.name);
+        let _room = budget::reserve(count as u128 * BYTES_OF_A_VECTOR, what)?;
+        let _busy = activity::begin(what());
         let name = format!("{}.safetensors", format.name);
         let bytes = crate::file::safetensors::to_bytes(&folder.join(&name), &tensors(format, count)?)?;
         put(name, &bytes)?;

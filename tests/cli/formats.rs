@@ -159,7 +159,7 @@ fn a_red_diff_names_the_next_command() {
     let folder = Folder::new(&[]);
     folder.exits(0, &["init", "."]);
     let [off, on] = ["off", "on"].map(|flag| format!("programs/keep_max.excess_{flag}.hlo"));
-    assert_eq!(folder.exits(0, &["hlo", "diff", &off, &off, "--github"]).out, "");
+    assert_eq!(folder.exits(0, &["hlo", "diff", &off, &off, "--github"]).out, "changes: none\n");
     let out = folder.exits(1, &["hlo", "diff", &off, &on, "--github"]).out;
     let printed: Vec<&str> = out.lines().filter(|line| !line.starts_with("::error ")).collect();
     let told = printed.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");

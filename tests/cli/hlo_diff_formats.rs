@@ -84,6 +84,22 @@ fn accepted_changes_are_no_problems() {
     assert_eq!(log["runs"][0]["results"][0]["ruleId"], "gone");
 }
 
+/// Silence would not tell two equal files from two that were not compared.
+#[test]
+fn files_without_a_change_are_told() {
+    let folder = folder();
+    let [old, new] = ["old/cpu/f.before.hlo", "new/cpu/f.before.hlo"];
+    assert_eq!(folder.exits(0, &["hlo", "diff", old, new]).out, "changes: none\n");
+    assert_eq!(folder.exits(0, &["hlo", "diff", old, new, "--by-kind"]).out, "changes: none\n");
+    let json = folder.exits(0, &["hlo", "diff", old, new, "--json"]).out;
+    assert!(serde_json::from_str::<Value>(&json).is_ok(), "{json}");
+    folder.exits(0, &["hlo", "diff", old, new, "--accept", "accepted", "--bless"]);
+    let accepted = folder.exits(0, &["hlo", "diff", old, new, "--accept", "accepted"]).out;
+    assert_eq!(accepted, "changes: none beside the accepted ones\n");
+    let changed = folder.exits(1, &["hlo", "diff", "old/tpu/v5e/f.before.hlo", "new/tpu/v5e/f.before.hlo"]).out;
+    assert!(!changed.contains("changes: none"), "{changed}");
+}
+
 #[test]
 fn only_picks_the_pairs_of_a_target() {
     let folder = folder();
@@ -132,10 +148,10 @@ fn what_made_two_dumps_is_told_where_it_differs() {
     let files = ["hlo", "diff", "old/cpu/f.before.hlo", "new/cpu/f.before.hlo"];
     folder.write("old/cpu/f.made.json", &manifest("0.8.1", "0.0.20", ""));
     // One manifest alone says nothing.
-    assert_eq!(folder.exits(0, &files).out, "");
+    assert_eq!(folder.exits(0, &files).out, "changes: none\n");
     folder.write("new/cpu/f.made.json", &manifest("0.12.0.1", "0.0.50.1", "\"XLA_FLAGS\": \"--a=1\""));
     let line = "made by: jax 0.8.1 -> 0.12.0.1, jaxlib 0.8.1 -> 0.12.0.1, libtpu 0.0.20 -> 0.0.50.1, flags XLA_FLAGS none -> --a=1\n";
-    assert_eq!(folder.exits(0, &files).out, line);
+    assert_eq!(folder.exits(0, &files).out, line.to_string() + "changes: none\n");
     let json = folder.exits(0, &[&files[..], &["--json"]].concat()).out;
     let json: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(
@@ -146,7 +162,7 @@ fn what_made_two_dumps_is_told_where_it_differs() {
     folder.exits(0, &[&files[..], &["--accept", "accepted", "--bless"]].concat());
     assert!(!folder.read("accepted").contains("0.8.1"));
     folder.write("new/cpu/f.made.json", &manifest("0.8.1", "0.0.20", ""));
-    assert_eq!(folder.exits(0, &files).out, "");
+    assert_eq!(folder.exits(0, &files).out, "changes: none\n");
     for (text, says) in [("{", "it is no JSON"), ("[]", "it is no manifest of scripts/dump_hlo.py")] {
         folder.write("new/cpu/f.made.json", text);
         assert!(folder.exits(2, &files).err.contains(says));

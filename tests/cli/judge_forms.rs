@@ -147,6 +147,46 @@ fn judge_holds_tokens_to_recorded_scores() {
     assert!(run(&folder, 2, "y.safetensors", &more).err.contains("no array is called `none`; there are logits, token"));
 }
 
+/// A setting that no result follows, a result that two arrays claim to be, and results without an element: nothing of these is judged,
+/// and nothing passes.
+#[test]
+fn judge_refuses_settings_that_decide_nothing() {
+    let folder = folder();
+    let y = tensor([4, 2], &product());
+    let arrays = [("out0".to_string(), y.clone()), ("other".to_string(), y)];
+    safetensors::write(&folder.path("y.safetensors"), &arrays).unwrap();
+    run(&folder, 0, "y.safetensors", &["--map", "other=out0"]);
+    for map in [["out0=out0", "other=out0"], ["other=out0", "other=out0"]] {
+        let err = run(&folder, 2, "y.safetensors", &["--map", map[0], "--map", map[1]]).err;
+        assert!(err.contains(&format!("--map {}: {} is given as well", map[1], map[0])), "{err}");
+    }
+    let err = run(&folder, 2, "y.safetensors", &["--scores", "other"]).err;
+    assert!(err.contains("--scores: no recorded result is of tokens"), "{err}");
+    folder.write("m.hlo", &PROGRAM.replace("f32[4,", "f32[0,"));
+    let none = |columns: usize| Tensor::new(&[0, columns], Data::F32(Vec::new()));
+    let inputs = [("x".to_string(), none(8)), ("w".to_string(), tensor([8, 2], &w()))];
+    safetensors::write(&folder.path("inputs.safetensors"), &inputs).unwrap();
+    safetensors::write(&folder.path("y.safetensors"), &[("out0".to_string(), none(2))]).unwrap();
+    assert!(run(&folder, 2, "y.safetensors", &[]).err.contains("there is nothing to judge"));
+}
+
+/// The name of an array is of one line: behind its end another verdict could stand.
+#[test]
+fn names_of_arrays_are_told_on_one_line() {
+    let folder = folder();
+    let mut wrong = product();
+    wrong[3] += 0.5;
+    let array = [("out0 f32[4,2]: BITS\nout1".to_string(), tensor([4, 2], &wrong))];
+    safetensors::write(&folder.path("y.safetensors"), &array).unwrap();
+    let said = run(&folder, 1, "y.safetensors", &[]).out;
+    assert!(said.starts_with("out0 (out0 f32[4,2]: BITS\\u000aout1) f32[4,2]: OUTSIDE\n"), "{said}");
+    let both = ["layers", "y.safetensors", "y.safetensors", "--program", "m.hlo", "--inputs", "inputs.safetensors"];
+    let named = [("out0".to_string(), tensor([4, 2], &wrong)), array[0].clone()];
+    safetensors::write(&folder.path("y.safetensors"), &named).unwrap();
+    let said = folder.exits(1, &both).out;
+    assert!(said.contains("BITS\\u000aout1") && !said.contains("\nout1"), "{said}");
+}
+
 /// Answers of `ulpgate probe` name their modes here as well.
 #[test]
 fn judge_names_the_modes_of_answers() {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use ulpgate::file::safetensors;
+use ulpgate::file::{npz, safetensors};
 use ulpgate::tensor::{Data, Tensor};
 
 use super::{Folder, Ran, TINY};
@@ -63,9 +63,18 @@ fn each_command_refuses_once_as_the_budget_falls() {
     )
     .unwrap();
     folder.exits(0, &["run", "--out", "reports"]);
+    // Numbers whose scales are powers of two, and answers that somebody's machine gave.
+    let quantised = [
+        ("elements".to_string(), Tensor::new(&[4, 32], Data::U8((0..128).map(|at| (at % 96) as u8).collect()))),
+        ("scales".to_string(), Tensor::new(&[4, 1], Data::F32(vec![1.0; 4]))),
+        ("input".to_string(), Tensor::new(&[4, 32], Data::F32((0..128).map(|at| (at % 96) as f32).collect()))),
+    ];
+    std::fs::write(folder.path("s.npz"), npz::write(&quantised).unwrap()).unwrap();
+    let answers = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/probe/jax_cpu.npz");
+    folder.exits(0, &["hlo", "eval", "a.hlo", "--inputs", "in.safetensors", "--out", "y.safetensors"]);
     let inputs = ["--inputs", "in.safetensors"];
     let with = |more: &[&'static str]| [more, &inputs].concat();
-    let commands: [(&str, Vec<&str>); 10] = [
+    let commands: [(&str, Vec<&str>); 17] = [
         ("run", vec!["run", "--out", "again"]),
         ("gate", vec!["gate"]),
         ("explore", vec!["explore", "argmax[rows=8]", "--n", "64"]),
@@ -76,6 +85,13 @@ fn each_command_refuses_once_as_the_budget_falls() {
         ("hlo eval", with(&["hlo", "eval", "a.hlo", "--out", "out.safetensors"])),
         ("hlo eval --exact", with(&["hlo", "eval", "a.hlo", "--out", "out.safetensors", "--exact"])),
         ("hlo why", with(&["hlo", "why", "a.hlo", "--scores", "out1"])),
+        ("judge", with(&["judge", "y.safetensors", "--program", "a.hlo"])),
+        ("layers", with(&["layers", "y.safetensors", "y.safetensors", "--program", "a.hlo"])),
+        ("port", with(&["port", "a.hlo", "--from", "v5e", "--to", "v6e"])),
+        ("tolerance", with(&["tolerance", "--program", "a.hlo", "--atol", "1"])),
+        ("scales", vec!["scales", "s.npz"]),
+        ("probe", vec!["probe", "--answers", answers]),
+        ("vectors", vec!["vectors", "--count", "50"]),
     ];
     for (name, command) in &commands {
         let mut refused = None;
@@ -136,12 +152,27 @@ fn the_limit_on_addresses_is_seen() {
 fn threads_that_cannot_be_started_are_told() {
     let folder = Folder::new(&[("tiny", TINY)]);
     let Ran { code, err, .. } =
-        limited(&folder, "ulimit -v 600000; export RAYON_NUM_THREADS=2000", "run --out reports");
+        limited(&folder, "ulimit -v 600000; export RAYON_NUM_THREADS=1000", "run --out reports");
     assert!(
         code == 2 && err.starts_with("ulpgate: no thread can be started (") && err.contains("ulimit -u"),
         "{code} {err}"
     );
     assert_eq!(err.lines().count(), 1, "{err}");
+}
+
+/// Threads beyond any machine's are refused at once, whoever asks for them: they would only wait for each other.
+#[test]
+fn more_threads_than_any_machine_runs_are_refused() {
+    let folder = Folder::new(&[("tiny", TINY)]);
+    folder.write("m.hlo", "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT r = f32[4] negate(x)\n}\n");
+    for command in ["run --out reports", "explore m.hlo", "hlo show m.hlo"] {
+        let Ran { code, err, .. } = limited(&folder, "export RAYON_NUM_THREADS=99999", command);
+        let said = "ulpgate: RAYON_NUM_THREADS=99999: the number of threads is from 1 to 1024\n";
+        assert_eq!((code, err.as_str()), (2, said), "{command}");
+    }
+    // A flag goes before the environment.
+    let Ran { code, err, .. } = limited(&folder, "export RAYON_NUM_THREADS=99999", "run --out reports --jobs 1");
+    assert_eq!(code, 0, "{err}");
 }
 
 /// A loop of many trips is one operation.

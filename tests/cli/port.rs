@@ -237,7 +237,7 @@ fn a_move_that_cannot_be_judged_says_why() {
         (&[&v6e, &data("ports/soft_cap.tpu7x.hlo")], "these are not two forms of one program"),
         (&[&v6e, &tpu7x, "--atol", "nan"], "it is a finite number, not below 0"),
         (&[&v6e, &tpu7x, "--atol", "1", "--runs", "0"], "at least one is needed"),
-        (&[&v6e, &tpu7x, "--reference", "there"], "neither from nor neither truth nor rounded"),
+        (&[&v6e, &tpu7x, "--reference", "there"], "not `from`, neither truth nor rounded"),
         (&[&v6e, &tpu7x, "--inputs", "in.npz"], "in.npz: "),
     ] {
         let said = port(2, more);

@@ -1,13 +1,13 @@
 //! Modes named by their answers: emulated ones, and real machines whose answers are committed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
 use ulpgate::probe::{
-    Answers, Candidate, Emulated, FILES, GROUPS, Identified, Question, arithmetic, candidates, identify, measure,
-    questions,
+    Answers, Arithmetic, Candidate, Emulated, FILES, GROUPS, Identified, Question, arithmetic, candidates, identify,
+    measure, questions,
 };
 
 /// A part of a mode with its value.
@@ -19,13 +19,13 @@ fn of_group(group: &str) -> Vec<Question> {
 }
 
 /// The bits of the answers of every mode of a group, in the order of its questions, with the arithmetic that each meets.
-fn answers_of(group: &str, emulated: &mut Emulated) -> Vec<(Candidate, Vec<Vec<u64>>, Vec<String>)> {
+fn answers_of(group: &str, emulated: &mut Emulated) -> Vec<(Candidate, Vec<Vec<u64>>, Vec<Arithmetic>)> {
     let group = GROUPS.iter().find(|row| row.name == group).unwrap();
     let asked = of_group(group.name);
-    let mut seen: BTreeMap<Vec<String>, Vec<Vec<u64>>> = BTreeMap::new();
+    let mut seen: HashMap<Vec<Arithmetic>, Vec<Vec<u64>>> = HashMap::new();
     let mut all = Vec::new();
     for candidate in candidates(group).unwrap() {
-        let met: Vec<String> = asked.iter().map(|question| arithmetic(question, &candidate.mode)).collect();
+        let met: Vec<Arithmetic> = asked.iter().map(|question| arithmetic(question, &candidate.mode)).collect();
         let bits = seen.entry(met.clone()).or_insert_with(|| {
             let answer = |question: &Question| {
                 let data = emulated.answer(question, &candidate.mode).unwrap().clone();
@@ -41,7 +41,7 @@ fn answers_of(group: &str, emulated: &mut Emulated) -> Vec<(Candidate, Vec<Vec<u
 /// Matmuls of another arithmetic have other answers, pair by pair.
 #[test]
 fn every_two_arithmetics_of_a_matmul_are_told_apart() {
-    let mut classes: BTreeMap<Vec<Vec<u64>>, BTreeMap<Vec<String>, String>> = BTreeMap::new();
+    let mut classes: BTreeMap<Vec<Vec<u64>>, HashMap<Vec<Arithmetic>, String>> = BTreeMap::new();
     for (candidate, bits, met) in answers_of("matmul", &mut Emulated::default()) {
         classes.entry(bits).or_default().entry(met).or_insert_with(|| candidate.mode.to_string());
     }

@@ -46,6 +46,8 @@ fn exit_codes_say_the_verdict() {
     for (options, said) in [
         (vec![], "there is no tensor `elements`; known: q, s, x: name it with --map elements=NAME"),
         (vec!["--map", "q"], "--map `q` is not of the form"),
+        (vec!["--map", "elements=x,elements=q"], "--map elements= is given twice"),
+        (vec!["--map", "elements=q", "--map", "elements=q"], "--map elements= is given twice"),
         (vec!["--map", "elements=q,scales=x"], "do not fit"),
         (vec!["--map", "elements=q,scales=s,input=y"], "there is no tensor `y`"),
         (vec!["--map", "elements=q,scales=s,input=s"], "input is f8e8m0fnu; f32, bf16 or f16 is needed"),

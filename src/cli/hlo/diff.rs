@@ -27,7 +27,7 @@ use super::{Exit, Failure, announce, read, read_with_opaque};
 #[derive(Args, Clone)]
 #[command(after_help = "One line a change: rounding-removed, rounding-added, narrowed, widened, reordered, \
     precision-changed, operation-changed (which itself rounds nothing), plan-changed, topk-changed or attribute-changed \
-    (which no emulated machine follows), the value's name in BEFORE, and what it was and is. Nothing where nothing changed.\n\n\
+    (which no emulated machine follows), the value's name in BEFORE, and what it was and is; or `changes: none`.\n\n\
     Where a manifest lies beside both files (NAME.made.json, by scripts/dump_hlo.py), a line `made by:` comes first, with what \
     differs in releases, topology, flags, function or shapes; it counts as no change.\n\n\
     With --inputs, results that differ follow: a line `result N ...:` for each, and below it lines indented by two \
@@ -105,7 +105,8 @@ pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Fa
             return Err(Failure::Message("--only picks among the files of two folders: give two folders".to_string()));
         }
         None => run_accepting(arguments, after, accepted.as_mut(), &mut found, out)
-            .inspect_err(|failure| found.add_unjudged(after, failure)),
+            .inspect_err(|failure| found.add_unjudged(after, failure))
+            .and_then(|exit| tell_unchanged(arguments, exit, out)),
         Some(pair) => {
             let pair = pair.only(&arguments.only)?;
             open = pair.alone();
@@ -143,6 +144,15 @@ pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Fa
     let exit = if left.is_empty() { exit } else { Exit::Found };
     if exit == Exit::Found {
         compared.tell(out)?;
+    }
+    Ok(exit)
+}
+
+/// A word where two files are compared and nothing is listed: silence would not tell that anything was compared.
+fn tell_unchanged(arguments: &HloDiffArguments, exit: Exit, out: &mut dyn Write) -> Result<Exit, Failure> {
+    if exit == Exit::AsExpected && !arguments.json {
+        let beside = if arguments.accept.is_some() { " beside the accepted ones" } else { "" };
+        writeln!(out, "changes: none{beside}")?;
     }
     Ok(exit)
 }
