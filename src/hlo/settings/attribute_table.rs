@@ -114,6 +114,7 @@ pub const FOLLOWED: &[Followed] = &[
     ("offset_dims", GATHER),
     ("operand_batching_dims", GATHER),
     ("operand_precision", PRODUCTS),
+    ("order", &[Elementwise(Compare)]),
     ("padding", &[Movement(Pad)]),
     ("replica_groups", COLLECTIVES),
     ("rhs_batch_dims", DOTS),
