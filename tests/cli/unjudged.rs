@@ -182,3 +182,26 @@ fn an_attribute_that_is_not_known_is_told() {
     folder.write("m.hlo", &program.replace(", tuning={fast=1}", ""));
     assert!(!folder.exits(0, &["hlo", "show", "m.hlo"]).err.contains("is not known"));
 }
+
+/// A program that takes nothing is evaluated without a file of inputs; one that takes something says what.
+#[test]
+fn a_program_without_arguments_needs_no_inputs() {
+    let folder = Folder::new(&[]);
+    folder.write("none.hlo", "HloModule m\nENTRY e {\n  x = f32[] constant(3)\n  ROOT y = f32[] add(x, x)\n}\n");
+    folder.write(
+        "two.hlo",
+        "HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  i = s32[2] parameter(1)\n  f = f32[2] convert(i)\n  ROOT y = \
+         f32[2] add(x, f)\n}\n",
+    );
+    for form in [&[][..], &["--exact"]] {
+        folder.exits(0, &[&["hlo", "eval", "none.hlo", "--out", "out.safetensors"], form].concat());
+        let found = safetensors::read(&folder.path("out.safetensors")).unwrap();
+        assert_eq!(found[0].1.data().get_f64(0), 6.0);
+        let ran = folder.exits(2, &[&["hlo", "eval", "two.hlo", "--out", "two.safetensors"], form].concat());
+        assert_eq!(
+            ran.err,
+            "ulpgate: two.hlo: the program takes arg0 f32[2], arg1 s32[2]: give a safetensors file of them as --inputs\n"
+        );
+    }
+    assert!(!folder.names(".").contains(&"two.safetensors".to_string()));
+}
