@@ -80,6 +80,8 @@ fn a_plan_decides_nothing_of_integers_in_their_places() {
 #[test]
 fn attributes_are_known_by_name() {
     assert_eq!(treatment(&"gather".into(), "offset_dims"), Known::Followed);
+    assert_eq!(treatment(&"rng".into(), "distribution"), Known::Followed);
+    assert_eq!(treatment(&"compare".into(), "order"), Known::Followed);
     assert_eq!(treatment(&"scatter".into(), "unique_indices"), Known::Kept);
     assert!(matches!(treatment(&"add".into(), "control-predecessors"), Known::Harmless(_)));
     assert_eq!(treatment(&"add".into(), "offset_dims"), Known::Kept);
