@@ -100,5 +100,6 @@ fn a_stable_top_k_is_the_plain_one() {
     };
     assert_eq!(of(", is_stable=true"), of(""));
     let unstable = Setting::Other { name: "is_stable".to_string(), value: "false".to_string() };
-    assert_eq!(of(", is_stable=false"), [unstable]);
+    let kept = of(", is_stable=false");
+    assert!(!kept.is_empty() && kept.iter().all(|setting| *setting == unstable), "{kept:?}");
 }
