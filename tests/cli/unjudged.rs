@@ -205,3 +205,29 @@ fn a_program_without_arguments_needs_no_inputs() {
     }
     assert!(!folder.names(".").contains(&"two.safetensors".to_string()));
 }
+
+/// A compiler makes a choice of a product with ones and zeros: where the factor is negative, +0 stands for -0. That is told, and no
+/// error of ulpgate's.
+#[test]
+fn a_difference_of_zero_signs_is_told_as_such() {
+    let folder = Folder::new(&[]);
+    let text = |body: &str| {
+        format!(
+            "HloModule m\nENTRY e {{\n  x = f32[4] parameter(0)\n  i = s32[4] iota(), iota_dimension=0\n  j = s32[4] parameter(1)\n  \
+             p = pred[4] compare(i, j), direction=EQ\n  {body}\n}}\n"
+        )
+    };
+    folder.write("product.hlo", &text("m = f32[4] convert(p)\n  ROOT r = f32[4] multiply(m, x)"));
+    folder.write(
+        "choice.hlo",
+        &text("z = f32[] constant(0)\n  n = f32[4] broadcast(z), dimensions={}\n  ROOT r = f32[4] select(p, x, n)"),
+    );
+    let places = Tensor::new(&[4], Data::S32(vec![0, 0, 0, 0]));
+    let diff = ["hlo", "diff", "product.hlo", "choice.hlo", "--inputs", "in.safetensors"];
+    for (x, code, said) in [(-1.0, 1, "signs of zeros alone differ"), (1.0, 0, "1 of 1 equal, bit for bit")] {
+        let x = Tensor::new(&[4], Data::F32(vec![x; 4]));
+        write(&folder, "in.safetensors", &[("arg0", x), ("arg1", places.clone())]);
+        let ran = folder.exits(code, &diff);
+        assert!(ran.out.contains(said) && !ran.err.contains("error of ulpgate"), "{} {}", ran.out, ran.err);
+    }
+}
