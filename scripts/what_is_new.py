@@ -5,13 +5,14 @@
     venv/bin/python scripts/what_is_new.py tests/data/hlo --ulpgate target/release/ulpgate --out new
 
 The folder is laid out as dump_hlo.py lays dumps out: {cpu,tpu/GENERATION}/NAME.before.hlo, and beside it NAME.excess_on.hlo and
-NAME.excess_off.hlo of an earlier release. Each NAME.before.hlo is compiled anew, with the flag on and off. What the new files have
-and none of the earlier ones of the same folder has is listed, with the files that have it:
+NAME.excess_off.hlo of an earlier release. Each NAME.before.hlo is printed anew and compiled anew, with the flag on and off. What the
+new files have and none of the earlier ones of the same folder has is listed, with the files that have it:
 
     opcode, custom call, attribute, fusion kind, key and word value of backend_config (emitters, strategies, algorithms)
     unit: files whose products are on the matrix unit in another number (a dot or convolution that a file still holds is there)
     plan: files in which windows of matrix-unit products, or algorithms of collectives, are other ones
     not read: files that `ulpgate hlo show` refuses (--ulpgate), with its reason
+    not known: attributes in them that `ulpgate hlo show` does not know
     not compiled: programs that the compiler refuses
 
 --tables compiles the tables of the project anew as well (dot_units.py, function_accuracy.py, collective_plans.py; an hour) and prints
@@ -22,6 +23,7 @@ import argparse
 import collections
 import csv
 import importlib.metadata
+import itertools
 import json
 import pathlib
 import re
@@ -128,7 +130,7 @@ class News:
 
 
 def compare(before, texts, folder, news, out, ulpgate):
-    """Adds what two texts of a program, compiled anew, have that the earlier files do not."""
+    """Adds what the texts of a program, printed and compiled anew, have that the earlier files do not."""
     stem = before.name.removesuffix(".before.hlo")
     for setting, text in texts.items():
         name = f"{before.parent.relative_to(folder)}/{stem}.{setting}.hlo"
@@ -145,9 +147,11 @@ def compare(before, texts, folder, news, out, ulpgate):
         written.write_text(stablehlo.without_folders(text))
         if ulpgate:
             shown = subprocess.run([ulpgate, "hlo", "show", written], capture_output=True, text=True)
+            told = [line.split(": ", 2)[-1] for line in shown.stderr.splitlines()]
             if shown.returncode != 0:
-                why = shown.stderr.strip().removeprefix("ulpgate: ").split(": ", 1)[-1]
-                news.add("not read", why[:160], name)
+                news.add("not read", " ".join(told).strip()[:160], name)
+            for attribute in {match[0] for line in told if (match := re.match(r"attribute `[^`]*`", line)) and "is not known" in line}:
+                news.add("not known", attribute, name)
 
 
 def tables(news):
@@ -194,7 +198,7 @@ def main():
     if not befores:
         parser.error(f"{options.folder} has no .before.hlo")
     had, files, news = set(), collections.defaultdict(list), News()
-    for file in options.folder.rglob("*.excess_*.hlo"):
+    for file in itertools.chain(befores, options.folder.rglob("*.excess_*.hlo")):
         had |= inventory(file.read_text())
     compiled = 0
     with tempfile.TemporaryDirectory() as scratch:
@@ -212,6 +216,8 @@ def main():
                 program = stablehlo.read(before)
                 lowered = stablehlo.lower_for_topology(program, topology) if topology else stablehlo.lower_for_cpu(program)
                 texts = {setting: lowering.text_of(one) for setting, one in lowering.compile_both(lowered).items()}
+                # As JAX hands it over: a release may write that otherwise as well.
+                texts["before"] = lowered.as_text()
             except Exception as error:
                 news.add("not compiled", lowering.first_line(error)[:160], name)
                 continue

@@ -45,7 +45,7 @@ def test_stablehlo_is_audited_as_the_function_that_it_was(tmp_path) -> None:  # 
     text, path = lowered.as_text(), Path(tmp_path) / "keep.mlir"
     path.write_text(text)
     own = ulpgate.audit(keep_max, X, topologies=[])
-    for program in (text, path):
+    for program in (text, path, str(path)):
         found = ulpgate.audit_stablehlo(program, X, topologies=[])
         assert [str(rows) for rows in found.tokens["cpu/excess_on"]] == [str(rows) for rows in own.tokens["cpu/excess_on"]]
         assert {change.kind for change in found.changes["cpu"]} == {"rounding-removed"} and not found.notes

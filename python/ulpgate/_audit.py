@@ -270,8 +270,8 @@ def audit_stablehlo(
 ) -> Audit:
     """``audit`` of a program of any framework: StableHLO, which jaxlib compiles as it compiles JAX's.
 
-    ``program`` is a path (``Path("model.mlir")``, ``.mlirbc``, or ``.pb``: a serialised HloModuleProto), StableHLO as text, or
-    its bytecode. ``args`` are arrays of the program's types, in its order; all else is as of ``audit``.
+    ``program`` is a path (``Path("model.mlir")``, ``.mlirbc``, or ``.pb``: a serialised HloModuleProto; also as a string),
+    StableHLO as text, or its bytecode. ``args`` are arrays of the program's types, in its order; all else is as of ``audit``.
 
     Raises ``Error`` if jax, or libtpu for topologies that are asked for, is missing, the program is of several devices, or the
     arguments are of other types.

@@ -8,7 +8,8 @@ from typing import Any
 from . import _ulpgate
 from ._arrays import Array, as_array, encode, encode_arguments
 from ._audit import function_name, jax_lowering
-from ._hlo import is_path, text_of
+from ._hlo import text_of
+from ._programs import is_path
 
 Encoded = list[tuple[str, str, tuple[int, ...], bytes]]
 

@@ -14,20 +14,13 @@ import numpy as np
 from . import _ulpgate
 from ._arrays import Array, complex_joined, decode, encode, encode_arguments, hlo_name
 from ._html import paragraph, table
-from ._programs import is_exchanged, is_mlir, text_before
+from ._programs import is_exchanged, is_mlir, is_path, text_before
 
 # The machine that programs run on, as chip/precision/excess[+key=value...]; as-compiled runs a text as it stands.
 MODE = "v5e/default/as-compiled"
 
 # A program as HLO text or StableHLO, or the path of its file.
 Text = str | os.PathLike[str]
-
-
-def is_path(text: str) -> bool:
-    """Whether a string is a path rather than a program: a line without braces that names a file, or looks like one."""
-    if not text.strip() or "\n" in text or "{" in text:
-        return False
-    return os.path.exists(text) or os.sep in text or Path(text).suffix in (".hlo", ".txt") or is_exchanged(text)
 
 
 def printable_lines(lines: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ def stablehlo() -> ModuleType:
 
 
 def program_of(program: str | bytes | os.PathLike[str]) -> Any:
-    """The program of a file, of StableHLO as text, or of its bytecode.
+    """The program of a file (a path, also as a string), of StableHLO as text, or of its bytecode.
 
     Raises ``Error`` if jax is missing, or there is no program of one device.
     """
@@ -37,7 +37,7 @@ def program_of(program: str | bytes | os.PathLike[str]) -> Any:
     try:
         if isinstance(program, bytes):
             return reads.parse(program, kind=".mlirbc")
-        if isinstance(program, str):
+        if isinstance(program, str) and not is_path(program):
             return reads.parse(program.encode(), kind=".mlir" if is_mlir(program) else ".hlo")
         return reads.read(program)
     except reads.ProgramError as error:
@@ -53,3 +53,10 @@ def text_before(program: str | bytes | os.PathLike[str]) -> str:
 def is_exchanged(path: str | os.PathLike[str]) -> bool:
     """Whether a file ends as those that jaxlib reads."""
     return Path(path).suffix in EXCHANGED
+
+
+def is_path(text: str) -> bool:
+    """Whether a string is a path rather than a program: a line without braces that names a file, or looks like one."""
+    if not text.strip() or "\n" in text or "{" in text:
+        return False
+    return os.path.exists(text) or os.sep in text or Path(text).suffix in (".hlo", ".txt") or is_exchanged(text)

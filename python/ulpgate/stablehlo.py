@@ -178,7 +178,7 @@ def _entry(module: Any) -> Any:
         return named["main"]
     if len(functions) == 1:
         raise ProgramError(f"its function is called {next(iter(named))}: XLA's entry is called main; rename it")
-    raise ProgramError("it has no function main, which is XLA's entry")
+    raise ProgramError("the StableHLO has no function main, which is XLA's entry")
 
 
 def _check_devices(module: Any) -> None:

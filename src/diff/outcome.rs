@@ -79,6 +79,14 @@ pub struct Outcome {
     pub maximum: Option<Maximum>,
 }
 
+impl Outcome {
+    /// Whether elements differ in the sign of zero alone. Programs are not followed so far: what a product with ones and zeros
+    /// gives is one number with what a choice gives in its place, -0 or +0.
+    pub fn is_of_zero_signs(&self) -> bool {
+        matches!(self.verdict, Verdict::Float { change: 0.0, zero_in_one: 0, not_finite_in_one: 0, .. })
+    }
+}
+
 /// A result that is the largest element of each row of another result. A program that keeps `p >= max(p)` keeps nothing
 /// of a row in which no element reaches it: the most probable token is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

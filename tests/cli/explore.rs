@@ -96,3 +96,18 @@ fn a_setting_that_nothing_follows_is_told() {
     let Ran { out, .. } = folder.ran(&["explore", "keep_max[rows=4]", "--n", "64"]);
     assert!(!out.contains("not followed"), "{out}");
 }
+
+/// Each element of a sorted vector's places is a row of its own, and no row holds what was ranked.
+#[test]
+fn places_of_a_sorted_vector_are_rows() {
+    let folder = Folder::new(&[]);
+    folder.write(
+        "argsort.hlo",
+        "HloModule m\nless {\n  a = bf16[] parameter(0)\n  b = bf16[] parameter(1)\n  i = s32[] parameter(2)\n  j = s32[] \
+         parameter(3)\n  ROOT c = pred[] compare(a, b), direction=LT\n}\nENTRY e {\n  x = bf16[8] parameter(0)\n  e = bf16[8] \
+         exponential(x)\n  p = bf16[8] multiply(e, x)\n  n = s32[8] iota(), iota_dimension=0\n  s = (bf16[8], s32[8]) sort(p, n), \
+         dimensions={0}, is_stable=true, to_apply=less\n  ROOT i = s32[8] get-tuple-element(s), index=1\n}\n",
+    );
+    let Ran { out, .. } = folder.exits(1, &["explore", "argsort.hlo"]);
+    assert!(out.contains("outcome out0, 8 rows") && out.contains("REACHABLE out0["), "{out}");
+}

@@ -182,3 +182,52 @@ fn an_attribute_that_is_not_known_is_told() {
     folder.write("m.hlo", &program.replace(", tuning={fast=1}", ""));
     assert!(!folder.exits(0, &["hlo", "show", "m.hlo"]).err.contains("is not known"));
 }
+
+/// A program that takes nothing is evaluated without a file of inputs; one that takes something says what.
+#[test]
+fn a_program_without_arguments_needs_no_inputs() {
+    let folder = Folder::new(&[]);
+    folder.write("none.hlo", "HloModule m\nENTRY e {\n  x = f32[] constant(3)\n  ROOT y = f32[] add(x, x)\n}\n");
+    folder.write(
+        "two.hlo",
+        "HloModule m\nENTRY e {\n  x = f32[2] parameter(0)\n  i = s32[2] parameter(1)\n  f = f32[2] convert(i)\n  ROOT y = \
+         f32[2] add(x, f)\n}\n",
+    );
+    for form in [&[][..], &["--exact"]] {
+        folder.exits(0, &[&["hlo", "eval", "none.hlo", "--out", "out.safetensors"], form].concat());
+        let found = safetensors::read(&folder.path("out.safetensors")).unwrap();
+        assert_eq!(found[0].1.data().get_f64(0), 6.0);
+        let ran = folder.exits(2, &[&["hlo", "eval", "two.hlo", "--out", "two.safetensors"], form].concat());
+        assert_eq!(
+            ran.err,
+            "ulpgate: two.hlo: the program takes arg0 f32[2], arg1 s32[2]: give a safetensors file of them as --inputs\n"
+        );
+    }
+    assert!(!folder.names(".").contains(&"two.safetensors".to_string()));
+}
+
+/// A compiler makes a choice of a product with ones and zeros: where the factor is negative, +0 stands for -0. That is told, and no
+/// error of ulpgate's.
+#[test]
+fn a_difference_of_zero_signs_is_told_as_such() {
+    let folder = Folder::new(&[]);
+    let text = |body: &str| {
+        format!(
+            "HloModule m\nENTRY e {{\n  x = f32[4] parameter(0)\n  i = s32[4] iota(), iota_dimension=0\n  j = s32[4] parameter(1)\n  \
+             p = pred[4] compare(i, j), direction=EQ\n  {body}\n}}\n"
+        )
+    };
+    folder.write("product.hlo", &text("m = f32[4] convert(p)\n  ROOT r = f32[4] multiply(m, x)"));
+    folder.write(
+        "choice.hlo",
+        &text("z = f32[] constant(0)\n  n = f32[4] broadcast(z), dimensions={}\n  ROOT r = f32[4] select(p, x, n)"),
+    );
+    let places = Tensor::new(&[4], Data::S32(vec![0, 0, 0, 0]));
+    let diff = ["hlo", "diff", "product.hlo", "choice.hlo", "--inputs", "in.safetensors"];
+    for (x, code, said) in [(-1.0, 1, "signs of zeros alone differ"), (1.0, 0, "1 of 1 equal, bit for bit")] {
+        let x = Tensor::new(&[4], Data::F32(vec![x; 4]));
+        write(&folder, "in.safetensors", &[("arg0", x), ("arg1", places.clone())]);
+        let ran = folder.exits(code, &diff);
+        assert!(ran.out.contains(said) && !ran.err.contains("error of ulpgate"), "{} {}", ran.out, ran.err);
+    }
+}

@@ -106,3 +106,18 @@ fn complex_numbers_and_their_bits_are_converted() {
     let wide = "HloModule m\n\nENTRY e {\n  x = f64[1,2] parameter(0)\n  ROOT r = c128[1] bitcast-convert(x)\n}\n";
     assert_eq!(results(wide, &[Tensor::new(&[1, 2], twice)]), [[1.0], [2.0]]);
 }
+
+/// As libtpu writes complex arguments and results of a TPU's program, which computes in f32 alone.
+#[test]
+fn a_tpus_program_takes_complex_numbers_apart() {
+    let text = "HloModule m\nENTRY e {\n  z = c64[2] parameter(0)\n  re = f32[2] custom-call(z), custom_call_target=\"X64SplitLow\"\n  \
+                im = f32[2] custom-call(z), custom_call_target=\"X64SplitHigh\"\n  n = f32[2] negate(im)\n  \
+                ROOT c = c64[2] custom-call(re, n), custom_call_target=\"X64Combine\"\n}\n";
+    let parts = [f32s(&[2], &[1.0, 2.0]), f32s(&[2], &[3.0, -4.0])];
+    assert_eq!(results(text, &parts), [[1.0, 2.0], [-3.0, 4.0]]);
+    let wrong = text
+        .replace("negate(im)", "negate(im)\n  s = s32[2] convert(im)")
+        .replace("custom-call(re, n)", "custom-call(re, s)");
+    let why = lower(&parse(&wrong).unwrap()).unwrap_err().why;
+    assert!(why.contains("c64"), "{why}");
+}

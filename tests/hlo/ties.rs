@@ -255,3 +255,32 @@ fn the_init_of_an_argmax_is_chosen_by_its_index() {
         gives(&text, &[tensor(DType::F32, &[2, 2, 2])], &[&[2.0], &[index]]);
     }
 }
+
+/// The total order puts -0 before +0, and NaN behind all numbers; today's JAX writes it as `order=TOTAL`, earlier ones by the type.
+#[test]
+fn the_total_order_has_two_spellings() {
+    let x = Tensor::new(&[4], Data::F32(vec![-0.0, 1.0, f32::NAN, 0.0]));
+    let y = Tensor::new(&[4], Data::F32(vec![0.0, f32::NAN, 1.0, -0.0]));
+    let text = |written: &str| {
+        format!(
+            "HloModule m\nENTRY e {{\n x = f32[4] parameter(0)\n y = f32[4] parameter(1)\n ROOT c = pred[4] compare(x, y), \
+             direction=LT{written}\n}}\n"
+        )
+    };
+    for (written, expected) in [
+        (", order=TOTAL", [1.0, 1.0, 0.0, 0.0]),
+        (", type=TOTALORDER", [1.0, 1.0, 0.0, 0.0]),
+        (", order=PARTIAL", [0.0; 4]),
+        (", type=FLOAT", [0.0; 4]),
+        ("", [0.0; 4]),
+    ] {
+        for mode in MODES {
+            let program = program(&text(written));
+            let got =
+                subject::evaluate(&program, &mode.parse().unwrap(), &[x.clone(), y.clone()]).unwrap().swap_remove(0);
+            assert_eq!(got.data().to_f64s(), expected, "{mode}{written}");
+        }
+    }
+    let refused = lower(&parse(&text(", order=SIGNED")).unwrap()).unwrap_err();
+    assert_eq!(refused.why, "unknown order `SIGNED`; known are PARTIAL and TOTAL");
+}

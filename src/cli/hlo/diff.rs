@@ -268,8 +268,7 @@ fn run_pair(
         None => Vec::new(),
     };
     let ([left, right], [lost, new]) = (&found.unmatched, &found.not_understood.apart);
-    let which: Vec<usize> = results.iter().filter(|r| r.differing > 0).map(|r| r.result).collect();
-    let differing = which.len();
+    let differing = results.iter().filter(|r| r.differing > 0).count();
     let is_equal = arguments.inputs.is_some() && differing == 0;
     let why = (is_equal && !found.changes.is_empty()).then(|| why_equal(&found, [&before, &after], modes));
     if arguments.json {
@@ -316,7 +315,8 @@ fn run_pair(
     for note in open.into_iter().chain(alike) {
         super::note(&format!("ulpgate: {note}"));
     }
-    if let Some(why) = contradiction(&found, &which, modes) {
+    let beyond_zeros = results.iter().filter(|r| r.differing > 0 && !r.is_of_zero_signs()).map(|r| r.result);
+    if let Some(why) = contradiction(&found, &beyond_zeros.collect::<Vec<_>>(), modes) {
         return Err(Failure::Message(why));
     }
     Ok(ToldPair {

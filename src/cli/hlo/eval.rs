@@ -26,9 +26,9 @@ pub struct HloEvalArguments {
     /// HLO text, before or after compilation
     file: PathBuf,
     /// Arguments of the program: arg0, arg1, ...; what differs between devices as arg0@0, arg0@1, ...; s4 and other types that the
-    /// format does not have in the narrowest wider one: s4 as I8, u4 as U8, f8e3m4 as F16
+    /// format does not have in the narrowest wider one: s4 as I8, u4 as U8, f8e3m4 as F16. A program without arguments needs none
     #[arg(long, value_name = "IN.safetensors")]
-    inputs: PathBuf,
+    inputs: Option<PathBuf>,
     /// File for the results: out0, out1, ...; what differs between devices as out0@0, out0@1, ...; in the same types
     #[arg(long, value_name = "OUT.safetensors")]
     out: PathBuf,
@@ -65,10 +65,13 @@ struct ArgumentLine {
 }
 
 pub fn run(arguments: &HloEvalArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    check_target(&arguments.out, [&arguments.file, &arguments.inputs].map(PathBuf::clone))?;
+    check_target(&arguments.out, [&arguments.file].into_iter().chain(&arguments.inputs).cloned())?;
     let (module, import) = read(&arguments.file)?;
     note_second_compilation(&arguments.file, &module, &arguments.mode);
-    let inputs = inputs(&arguments.inputs, &import)?;
+    let inputs = match &arguments.inputs {
+        Some(path) => inputs(path, &import)?,
+        None => no_inputs(&import, &arguments.file)?,
+    };
     let program = import.program;
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.file.display()));
     let results = match arguments.exact {
@@ -137,4 +140,22 @@ fn exit(arguments: &HloEvalArguments, open: usize, all: usize) -> Result<Exit, F
 pub(in crate::cli) fn inputs(path: &Path, import: &Import) -> Result<Vec<Tensor>, Failure> {
     let given = safetensors::read(path).map_err(|error| Failure::Message(error.to_string()))?;
     bind(import, &given).map_err(|error| Failure::Message(format!("{}: {error}", path.display())))
+}
+
+/// The inputs of a program without arguments: none.
+///
+/// # Errors
+/// If the program takes arguments; the message has each one's name and shape.
+fn no_inputs(import: &Import, file: &Path) -> Result<Vec<Tensor>, Failure> {
+    let shapes = import.program.entry().parameter_shapes();
+    let arguments: Vec<_> =
+        import.argument_names.iter().zip(&shapes).map(|(name, shape)| format!("{name} {shape}")).collect();
+    if arguments.is_empty() {
+        return Ok(Vec::new());
+    }
+    Err(Failure::Message(format!(
+        "{}: the program takes {}: give a safetensors file of them as --inputs",
+        file.display(),
+        arguments.join(", ")
+    )))
 }

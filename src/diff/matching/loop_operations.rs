@@ -1,6 +1,6 @@
 //! Operations that only one of two loops has.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::ir::{Binary, Compare, Unary};
 
@@ -46,7 +46,39 @@ pub fn differences(expressions: &Expressions, sides: [ExpressionId; 2]) -> [Vec<
         };
         own.iter().filter(|(head, count)| is_more(head, **count)).map(|(head, _)| head.clone()).collect()
     };
-    [only(&left, &right), only(&right, &left)]
+    match [only(&left, &right), only(&right, &left)] {
+        [one, other] if one.is_empty() && other.is_empty() => {
+            let [left, right] = sides.map(|id| uses_of_roundings(expressions, id));
+            [more_used(&left, &right), more_used(&right, &left)]
+        }
+        found => found,
+    }
+}
+
+/// A rounding, and the operation that has it as an operand.
+type Use = (ExpressionHead, ExpressionHead);
+
+/// How often each rounding below an expression is an operand of each operation that computes. A value that is rounded for one
+/// user and not for another is the same operations as one that is rounded for both.
+fn uses_of_roundings(expressions: &Expressions, id: ExpressionId) -> HashMap<Use, usize> {
+    let mut uses = HashMap::new();
+    for part in expressions.parts([id]).into_iter().filter(|part| !is_of_the_loop(expressions, *part)) {
+        let (head, operands) = expressions.get(part);
+        for operand in operands {
+            let rounding = expressions.get(*operand).0;
+            if matches!(rounding, ExpressionHead::Rounded(_)) && !matches!(head, ExpressionHead::Rounded(_)) {
+                *uses.entry((rounding.clone(), without_sizes(head))).or_default() += 1;
+            }
+        }
+    }
+    uses
+}
+
+/// Roundings with more uses than in another loop.
+fn more_used(own: &HashMap<Use, usize>, other: &HashMap<Use, usize>) -> Vec<ExpressionHead> {
+    let more = own.iter().filter(|(of, count)| other.get(of).is_none_or(|others| others < count));
+    let roundings: HashSet<&ExpressionHead> = more.map(|((rounding, _), _)| rounding).collect();
+    roundings.into_iter().cloned().collect()
 }
 
 /// An operation without the sizes of its arrays and the region of its own, which loops of two compilers choose freely.
@@ -89,6 +121,8 @@ fn is_of_the_loop(expressions: &Expressions, id: ExpressionId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::Precision;
+    use crate::tensor::DType;
 
     #[test]
     fn sizes_are_no_part_of_what_a_loop_does() {
@@ -104,5 +138,25 @@ mod tests {
         let largest = looping(ExpressionHead::Reduce { by: ReductionOperation::Known(Binary::Maximum), results: 8 });
         assert!(differences(&expressions, [rows, columns]).iter().all(Vec::is_empty));
         assert!(differences(&expressions, [rows, largest]).iter().all(|only| only.len() == 1));
+    }
+
+    /// Both loops round one value for one user, and only the first rounds it for the other user as well.
+    #[test]
+    fn a_rounding_for_fewer_users_is_a_difference() {
+        let mut expressions = Expressions::default();
+        let bf16 = Precision::of_dtype(DType::BF16).unwrap();
+        let mut looping = |is_rounded: bool| {
+            let x = expressions.leaf(ExpressionHead::Argument(0));
+            let wide = expressions.apply(ExpressionHead::Unary(Unary::Tanh), vec![x]);
+            let narrow = expressions.apply(ExpressionHead::Rounded(bf16), vec![wide]);
+            let of = if is_rounded { narrow } else { wide };
+            let users = [(Unary::Log, narrow), (Unary::Exp, of)];
+            let body = users.map(|(unary, of)| expressions.apply(ExpressionHead::Unary(unary), vec![of]));
+            expressions.apply(ExpressionHead::Loop(0), body.to_vec())
+        };
+        let [both, one] = [looping(true), looping(false)];
+        let rounding = vec![ExpressionHead::Rounded(bf16)];
+        assert_eq!(differences(&expressions, [both, one]), [rounding.clone(), vec![]]);
+        assert_eq!(differences(&expressions, [one, both]), [vec![], rounding]);
     }
 }

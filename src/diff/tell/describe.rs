@@ -68,6 +68,9 @@ fn write_result(result: &Outcome, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 Some(after) => writeln!(out, ", up to {} from the truth", ulps(*after, format))?,
                 None => writeln!(out)?,
             }
+            if result.is_of_zero_signs() {
+                writeln!(out, "  compiler: signs of zeros alone differ")?;
+            }
             if *zero_in_one > 0 {
                 writeln!(out, "  compiler: {zero_in_one} elements are zero in one of the two, not in the other")?;
             }

@@ -23,6 +23,16 @@ pub fn of_two(e: &mut Emitter, binary: Binary, mut operands: Vec<ValueId>) -> Re
     e.emit(Op::Binary(binary), operands, None)
 }
 
+/// The order that a comparison is in: `order=TOTAL`, as jax 0.12 writes it, or `type=TOTALORDER`, as releases before it do.
+fn compare_order(e: &Emitter) -> Result<CompareOrder> {
+    let attributes = e.attributes();
+    match (attributes.word("order"), attributes.word("type")) {
+        (Some("TOTAL"), _) | (None, Some("TOTALORDER")) => Ok(CompareOrder::Total),
+        (Some("PARTIAL") | None, _) => Ok(CompareOrder::Partial),
+        (Some(order), _) => Err(e.refuse("order", format!("unknown order `{order}`; known are PARTIAL and TOTAL"))),
+    }
+}
+
 /// Another function of elements.
 pub fn lower(e: &mut Emitter, function: Elementwise, mut operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
     let attributes = e.attributes();
@@ -35,10 +45,7 @@ pub fn lower(e: &mut Emitter, function: Elementwise, mut operands: Vec<ValueId>,
             let direction = attributes.word("direction").unwrap_or_default();
             let direction = Compare::from_name(direction)
                 .ok_or_else(|| e.refuse("direction", format!("unknown direction `{direction}`")))?;
-            let order = match attributes.word("type") {
-                Some("TOTALORDER") => CompareOrder::Total,
-                _ => CompareOrder::Partial,
-            };
+            let order = compare_order(e)?;
             e.emit(Op::Compare { direction, order }, operands, Some(claimed))
         }
         Elementwise::Convert => e.emit(Op::Convert, operands, Some(claimed)),

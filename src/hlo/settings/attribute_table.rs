@@ -18,8 +18,9 @@ use crate::opcode::Movement::{
 };
 use crate::opcode::Opcode::{
     self, Asynchronous, BatchNorm, Collective, Control, Decomposition, Elementwise, Identity, Indexed, Movement,
-    Product, Ranking, Reduction, Reinterpretation, Single, Token, Tuples,
+    Outside, Product, Ranking, Reduction, Reinterpretation, Single, Token, Tuples,
 };
+use crate::opcode::Outside::Rng;
 use crate::opcode::Product::{Convolution, Dot, RaggedDot, ScaledDot};
 use crate::opcode::Ranking::{Sort, TopK};
 use crate::opcode::Reduction::{Reduce, ReduceWindow, SelectAndScatter};
@@ -84,6 +85,7 @@ pub const FOLLOWED: &[Followed] = &[
         ],
     ),
     ("direction", &[Elementwise(Compare)]),
+    ("distribution", &[Outside(Rng)]),
     ("dynamic_slice_sizes", &[Indexed(DynamicSlice), Asynchronous(DynamicSliceStart)]),
     ("epsilon", NORMALIZED),
     ("exponent_bits", &[Elementwise(ReducePrecision)]),
@@ -114,6 +116,7 @@ pub const FOLLOWED: &[Followed] = &[
     ("offset_dims", GATHER),
     ("operand_batching_dims", GATHER),
     ("operand_precision", PRODUCTS),
+    ("order", &[Elementwise(Compare)]),
     ("padding", &[Movement(Pad)]),
     ("replica_groups", COLLECTIVES),
     ("rhs_batch_dims", DOTS),

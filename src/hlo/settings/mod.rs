@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use crate::ir::{CollectiveAlgorithm, ResultAccuracy, Setting};
 
-use crate::opcode::{Asynchronous, Collective, Elementwise, Opcode, Single};
+use crate::opcode::{Asynchronous, Collective, Elementwise, Opcode, Ranking, Single};
 
 use super::ast::{Attribute, Computation, Instruction, Module, Value};
 use super::fields::fields;
@@ -172,6 +172,12 @@ fn of_attributes(instruction: &Instruction, is_exact: bool, settings: &mut Vec<S
             // Integers are compared in the order of their type.
             "type" if *opcode == Opcode::Elementwise(Elementwise::Compare) => {
                 if !matches!(&attribute.value, Value::Word(word) if word == "FLOAT" || word == "TOTALORDER") {
+                    settings.push(other(attribute));
+                }
+            }
+            // Equal elements of `topk` are taken by the lower index, as in a stable sort.
+            "is_stable" if *opcode == Opcode::Ranking(Ranking::TopK) => {
+                if !matches!(&attribute.value, Value::Word(word) if word == "true") {
                     settings.push(other(attribute));
                 }
             }

@@ -80,7 +80,26 @@ fn a_plan_decides_nothing_of_integers_in_their_places() {
 #[test]
 fn attributes_are_known_by_name() {
     assert_eq!(treatment(&"gather".into(), "offset_dims"), Known::Followed);
+    assert_eq!(treatment(&"rng".into(), "distribution"), Known::Followed);
+    assert_eq!(treatment(&"compare".into(), "order"), Known::Followed);
     assert_eq!(treatment(&"scatter".into(), "unique_indices"), Known::Kept);
     assert!(matches!(treatment(&"add".into(), "control-predecessors"), Known::Harmless(_)));
     assert_eq!(treatment(&"add".into(), "offset_dims"), Known::Kept);
+}
+
+/// jax 0.12 asks `topk` for it: ties by the lower index, which it gives anyway.
+#[test]
+fn a_stable_top_k_is_the_plain_one() {
+    let of = |more: &str| {
+        let text = format!(
+            "HloModule m\nENTRY e {{\n  x = f32[4] parameter(0)\n  ROOT y = (f32[2], s32[2]) topk(x), k=2, largest=true{more}\n}}\n"
+        );
+        let import = lower(&parse(&text).unwrap()).unwrap();
+        let entry = import.program.entry();
+        entry.instructions.iter().flat_map(|i| i.settings.as_deref().unwrap_or_default().to_vec()).collect::<Vec<_>>()
+    };
+    assert_eq!(of(", is_stable=true"), of(""));
+    let unstable = Setting::Other { name: "is_stable".to_string(), value: "false".to_string() };
+    let kept = of(", is_stable=false");
+    assert!(!kept.is_empty() && kept.iter().all(|setting| *setting == unstable), "{kept:?}");
 }

@@ -61,7 +61,10 @@ pub(super) fn steps(choices: &Choices, outcome: &Outcome) -> Vec<Step> {
     let program = &choices.program;
     let analysis = Analysis::new(program);
     let live = choices.live(&outcome.values);
-    let of = |id: ValueId| step(program, &analysis, id).filter(|step| outcome.has_rows_of(program, step.result));
+    let of = |id: ValueId| {
+        let has_rows = |step: &Step| outcome.has_rows_of(program, step.result) && outcome.has_lines_of(program, step);
+        step(program, &analysis, id).filter(has_rows)
+    };
     (0..live.len()).filter(|id| live[*id]).filter_map(of).collect()
 }
 
@@ -252,6 +255,13 @@ impl Outcome {
     fn has_rows_of(&self, program: &Program, id: ValueId) -> bool {
         let dims = Shape::dims(&program.entry().instructions[id].shape);
         self.rows == 1 || dims.iter().find(|extent| **extent != 1) == Some(&self.rows)
+    }
+
+    /// Whether a row holds all that a step ranks: each element of a sorted vector is a row of its own, and all are ranked.
+    fn has_lines_of(&self, program: &Program, step: &Step) -> bool {
+        let dims = |id: &ValueId| program.entry().instructions[*id].shape.dims();
+        let elements = step.operands.first().map_or(0, |id| dims(id).iter().product());
+        step.ranking == Ranking::Pairs || span(0, self.rows, elements).len() >= step.width
     }
 }
 

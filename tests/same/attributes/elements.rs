@@ -161,4 +161,10 @@ pub const ELEMENTS: &[Row] = &[
         ["FLOAT", "TOTALORDER"],
         "x = f32[4] parameter(0)\n y = f32[4] parameter(1)\n ROOT r = pred[4] compare(x, y), direction=LT, type=$",
     ),
+    row(
+        "compare",
+        "order",
+        ["PARTIAL", "TOTAL"],
+        "x = f32[4] parameter(0)\n y = f32[4] parameter(1)\n ROOT r = pred[4] compare(x, y), direction=LT, order=$",
+    ),
 ];

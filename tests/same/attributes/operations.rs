@@ -10,6 +10,7 @@ pub const WITHOUT_A_ROW: &[(&str, &str, &str)] = &[
     ("custom-call", "called_computations", "is refused unless it takes the largest value first"),
     ("async-update", "calls", "stands at the start as well"),
     ("async-done", "calls", "stands at the start as well"),
+    ("rng", "distribution", "is refused but for a uniform one between equal bounds"),
     ("scan", "num_carries", "another number takes operands of other dims"),
     ("get-dimension-size", "dimensions", "gives a number of the shape"),
     ("set-dimension-size", "dimensions", "is refused unless the size is the shape's"),

@@ -64,6 +64,9 @@ const KNOWN: &[&str] = &[
 /// The value of the target, if it is known.
 pub fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
     let target = e.attributes().word("custom_call_target").unwrap_or_default();
+    if let Some(value) = wide::of_complex(e, target, operands) {
+        return Ok(value);
+    }
     match target {
         "ConcatBitcast" => asynchronous::join(e, operands),
         // Memory for a call that runs beside other work (FACTS 9).

@@ -1,17 +1,30 @@
 //! Numbers of 64 bits as two of 32, as the TPU compiler takes them apart: integers as two halves, f64 as a pair of f32 whose
-//! sum it is (FACTS 9.3).
+//! sum it is, complex numbers as their parts (FACTS 9.3).
 
 use crate::ir::{Binary, Op, Shape, Unary, ValueId};
 use crate::tensor::DType;
 
-use crate::builder::Emitter;
 use crate::builder::fill::integer;
+use crate::builder::{Emitter, Value};
 use crate::error::LowerError;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// Bits of a half.
 const HALF: i64 = 32;
+
+/// `X64Combine(real, imaginary)`, and the parts `X64SplitLow` and `X64SplitHigh` of complex numbers; `None` of other numbers.
+pub fn of_complex(e: &Emitter, target: &str, operands: &[Value]) -> Option<Value> {
+    match (target, operands) {
+        ("X64SplitLow", [Value::Complex([real, _])]) => Some(Value::Array(*real)),
+        ("X64SplitHigh", [Value::Complex([_, imaginary])]) => Some(Value::Array(*imaginary)),
+        ("X64Combine", [Value::Array(real), Value::Array(imaginary)]) => {
+            let are_parts = [real, imaginary].iter().all(|part| e.shape(**part).dtype() == Some(DType::F32));
+            (e.instruction.shape.is_complex() && are_parts).then_some(Value::Complex([*real, *imaginary]))
+        }
+        _ => None,
+    }
+}
 
 /// `X64Combine(low, high)`: integers of two halves; `X64Combine(leading, rest)`: f64 of two f32.
 pub fn combine(e: &mut Emitter, operands: &[ValueId], claimed: &Shape) -> Result<ValueId> {
