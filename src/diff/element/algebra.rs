@@ -7,6 +7,8 @@ use crate::analysis::Precision;
 use crate::num::F32;
 use crate::tensor::DType;
 
+use super::element_function::ElementFunction;
+
 /// A fingerprint.
 pub type Print = u128;
 
@@ -93,28 +95,36 @@ pub fn absorb(state: Print, word: Print) -> Print {
     x ^ x >> 64
 }
 
-/// The fingerprint of a text.
-pub fn print_of(text: &str) -> Print {
-    text.bytes().fold(text.len() as Print, |state, byte| absorb(state, byte.into()))
-}
-
 /// The fingerprint of a key, by the words that it hashes.
 pub fn print_of_key(key: &impl Hash) -> Print {
-    let mut words = Words(0);
+    let mut words = PrintHasher(0);
     key.hash(&mut words);
     words.0
 }
 
 /// A hasher that keeps all bits of the fingerprint.
-struct Words(Print);
+struct PrintHasher(Print);
 
-impl Hasher for Words {
+impl Hasher for PrintHasher {
     fn finish(&self) -> u64 {
         self.0 as u64
     }
 
     fn write(&mut self, bytes: &[u8]) {
         self.0 = bytes.iter().fold(self.0, |state, byte| absorb(state, (*byte).into()));
+    }
+
+    // One step a number: elements are made by the million, and most of a key is numbers of variants.
+    fn write_u64(&mut self, word: u64) {
+        self.0 = absorb(self.0, word.into());
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.0 = absorb(self.0, word as Print);
+    }
+
+    fn write_isize(&mut self, word: isize) {
+        self.0 = absorb(self.0, word as Print);
     }
 }
 
@@ -199,7 +209,7 @@ impl Algebra {
         if vanishes || is_odd {
             let (x, y) = (a.print(true), b.print(true));
             let (x, y) = if commutes { (x.min(y), x.max(y)) } else { (x, y) };
-            return Element::atom(absorb(absorb(print_of("odd"), x), y));
+            return Element::atom(absorb(absorb(ElementFunction::OddProduct.print(), x), y));
         }
         // What is nearly one is no factor.
         let by = if (by as f32).abs() == 1.0 { by.signum() } else { by };
@@ -232,14 +242,14 @@ impl Algebra {
         }
         let opposite = terms.wrapping_neg();
         let (least, by) = if opposite < terms { (opposite, -1.0) } else { (terms, 1.0) };
-        let product = absorb(print_of("sum"), least);
+        let product = absorb(ElementFunction::Sum.print(), least);
         self.sums.insert(product, least);
         Element { product, by, way: WHOLE }
     }
 
     /// One where a predicate holds, zero where not.
     pub fn mask(&mut self, predicate: Element) -> Element {
-        let product = absorb(print_of("mask"), predicate.print(false));
+        let product = absorb(ElementFunction::Mask.print(), predicate.print(false));
         self.masks.insert(product, predicate);
         Element::atom(product)
     }
@@ -278,7 +288,7 @@ impl Algebra {
 
     /// The maximum of candidates.
     pub fn maximum(&mut self, candidates: Print) -> Element {
-        let product = absorb(print_of("maximum"), candidates);
+        let product = absorb(ElementFunction::Maximum.print(), candidates);
         self.maxima.insert(product, candidates);
         Element::atom(product)
     }

@@ -9,6 +9,7 @@ mod algebra;
 mod claim;
 mod combined;
 mod converted;
+mod element_function;
 mod element_room;
 mod follow;
 mod in_place;
