@@ -7,6 +7,7 @@ use std::error::Error;
 /// # Errors
 /// If one cannot be started: says what limits them.
 pub fn start_threads(count: Option<usize>) -> Result<(), String> {
+    // 0 asks for one thread a core.
     let Err(error) = rayon::ThreadPoolBuilder::new().num_threads(count.unwrap_or(0)).build_global() else {
         return Ok(());
     };
