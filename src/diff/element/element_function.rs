@@ -4,7 +4,7 @@ use crate::analysis::Reducer;
 use crate::ir::{Binary, Compare, CompareOrder, Computation, ComputationId, Instruction, Op, Shape, Unary, ValueId};
 use crate::tensor::DType;
 
-use super::algebra::{Print, print_of_key};
+use super::element_print::{Print, print_of_key};
 
 /// A function with all that decides its result beside the operands. Equal functions of equal elements make equal elements,
 /// in both programs.

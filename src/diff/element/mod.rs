@@ -10,6 +10,7 @@ mod claim;
 mod combined;
 mod converted;
 mod element_function;
+mod element_print;
 mod element_room;
 mod follow;
 mod in_place;

@@ -15,7 +15,7 @@ use crate::view::Attributes;
 use crate::written_shape::{Elements, shape_of};
 
 use super::body::Body;
-use super::facts::first_double;
+use super::first_double;
 use super::lowered_value::Value;
 use super::lowering::{Lowering, OPERATIONS};
 use super::surroundings::Scope;

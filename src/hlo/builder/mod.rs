@@ -12,6 +12,7 @@ mod conversion;
 mod emitter;
 mod facts;
 pub mod fill;
+mod first_double;
 pub mod library_call;
 mod lowered_value;
 mod lowering;

@@ -1,5 +1,4 @@
-//! Facts about one instruction of a file: its settings, whether it has a meaning here, and where f64 begins.
+//! Facts about one instruction of a file: its settings, and whether it has a meaning here.
 
 mod asked;
-pub mod first_double;
 pub mod unless_known;

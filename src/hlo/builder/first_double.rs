@@ -4,7 +4,7 @@ use crate::ast;
 use crate::ir::{Double, Shape, ValueId};
 use crate::view::Attributes;
 
-use crate::builder::body::Body;
+use super::body::Body;
 
 /// The custom calls that part numbers of 64 bits into two of 32 and join them.
 const PARTS: [&str; 3] = ["X64SplitLow", "X64SplitHigh", "X64Combine"];
