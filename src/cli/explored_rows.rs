@@ -18,14 +18,14 @@ pub(super) struct Row {
     enclosures: Option<usize>,
     /// Elements that the enclosure of all choices leaves open.
     undecided: Option<usize>,
-    pub(super) witness: Option<Told>,
+    pub(super) witness: Option<WitnessText>,
     /// The step that decides the row, if it is asked for.
     decision: Option<Decision>,
 }
 
 /// A witness in words.
 #[derive(serde::Serialize)]
-pub(super) struct Told {
+pub(super) struct WitnessText {
     mode: String,
     result: String,
     element: usize,
@@ -43,16 +43,18 @@ impl Row {
         match answer {
             Answer::Proven { enclosures } => Row { answer: "proven", enclosures: Some(*enclosures), ..row },
             Answer::Open { undecided } => Row { undecided: Some(*undecided), ..row },
-            Answer::Reachable(witness) => Row { answer: "reachable", witness: Some(Told::new(found, witness)), ..row },
+            Answer::Reachable(witness) => {
+                Row { answer: "reachable", witness: Some(WitnessText::new(found, witness)), ..row }
+            }
         }
     }
 }
 
-impl Told {
-    fn new(found: &Exploration, witness: &Witness) -> Told {
+impl WitnessText {
+    fn new(found: &Exploration, witness: &Witness) -> WitnessText {
         let program = &found.choices.program;
         let result = &program.entry().instructions[program.outputs()[witness.differs.output]];
-        Told {
+        WitnessText {
             mode: witness.mode.to_string(),
             result: found.choices.program.output_names[witness.differs.output].clone(),
             element: witness.differs.element,
@@ -137,7 +139,7 @@ impl Page<'_> {
         for row in rows.iter() {
             match (&row.witness, row.undecided) {
                 (Some(told), _) => {
-                    let Told { result, index, declared, chosen, mode, choices, .. } = told;
+                    let WitnessText { result, index, declared, chosen, mode, choices, .. } = told;
                     writeln!(
                         out,
                         "row {}: REACHABLE {result}{index:?} is {chosen} instead of {declared}, if",

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::gate::{Change, Difference, compare, left_over};
+use crate::gate::{Difference, RowChange, compare, left_over};
 use crate::page;
 use crate::record::SuiteRecord;
 use crate::report::{self, Covers, File, Row, Unexpected};
@@ -81,20 +81,20 @@ pub fn run(arguments: &GateArguments, out: &mut dyn Write) -> Result<Exit, Failu
     } else {
         differences.iter().try_for_each(|difference| writeln!(out, "{difference}"))?;
         findings.iter().try_for_each(|finding| writeln!(out, "{finding}"))?;
-        let count = |change: Change| differences.iter().filter(|d| d.change == change).count();
+        let count = |change: RowChange| differences.iter().filter(|d| d.change == change).count();
         if arguments.bless {
-            let accepted = differences.len() - count(Change::Stray);
+            let accepted = differences.len() - count(RowChange::Stray);
             writeln!(out, "{} accepted into {}.", quantity(accepted, "difference"), baseline.display())?;
         } else {
             writeln!(
                 out,
                 "{}: {} better, {} worse, {} new, {} gone, {} changed against {}; {} not expected.",
                 quantity(cases, "case"),
-                count(Change::Better),
-                count(Change::Worse),
-                count(Change::New),
-                count(Change::Gone),
-                count(Change::Changed),
+                count(RowChange::Better),
+                count(RowChange::Worse),
+                count(RowChange::New),
+                count(RowChange::Gone),
+                count(RowChange::Changed),
                 baseline.display(),
                 quantity(findings.len(), "finding"),
             )?;
@@ -109,14 +109,14 @@ pub fn run(arguments: &GateArguments, out: &mut dyn Write) -> Result<Exit, Failu
         groups
     };
     arguments.formats.write(&outcome.costs, groups, out)?;
-    let same = arguments.bless || differences.iter().all(|d| d.change == Change::Stray);
+    let same = arguments.bless || differences.iter().all(|d| d.change == RowChange::Stray);
     Ok(if same && findings.is_empty() { Exit::AsExpected } else { Exit::Found })
 }
 
 /// Writes the files of the baseline anew, and removes those that are gone.
 fn accept(baseline: &Path, differences: &[Difference], files: &[File]) -> Result<(), Failure> {
     report::write_all(baseline, files)?;
-    let gone = |d: &&Difference| d.change == Change::Gone && d.row.is_empty();
+    let gone = |d: &&Difference| d.change == RowChange::Gone && d.row.is_empty();
     differences.iter().filter(gone).try_for_each(|d| report::remove(&baseline.join(&d.file)))?;
     Ok(())
 }
@@ -126,7 +126,7 @@ fn next_step(differences: &[Difference], findings: &[Unexpected], out: &mut dyn 
     if let Some(found) = findings.first() {
         summary::wrap(&format!("Next: {}.", summary::next_step(&found.of)), "    ", out)?;
     }
-    let differs: Vec<&Difference> = differences.iter().filter(|d| d.change != Change::Stray).collect();
+    let differs: Vec<&Difference> = differences.iter().filter(|d| d.change != RowChange::Stray).collect();
     if differs.is_empty() {
         return Ok(());
     }

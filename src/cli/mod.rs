@@ -106,7 +106,7 @@ enum Command {
     List(list::ListArguments),
     /// Run, show and compare programs that compilers dump, and say why a token flipped
     #[command(subcommand)]
-    Hlo(hlo::Command),
+    Hlo(hlo::HloCommand),
     /// Prove that two programs give the same bits for all inputs, or find an input that parts them
     Same(same::SameArguments),
     /// Tell which rows keep their token whatever a compiler's flags permit, and which do not

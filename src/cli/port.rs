@@ -47,10 +47,10 @@ pub struct PortArguments {
     /// each of two files, the chip that its manifest or its path names; CHIP is CHIP/default/as-compiled of a compiled file, and
     /// CHIP/default/off of a source]
     #[arg(long, value_name = "CHIP", value_parser = machine)]
-    from: Option<Machine>,
+    from: Option<PortMachine>,
     /// Second machine, likewise
     #[arg(long, value_name = "CHIP", value_parser = machine)]
-    to: Option<Machine>,
+    to: Option<PortMachine>,
     /// Arguments: arg0, arg1, ..., by their names, or by position; .safetensors, .npz or .npy; of a folder
     /// NAME.inputs.safetensors for each NAME.*.hlo, as `ulpgate hlo diff` finds it [default: they are drawn]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "runs"])]
@@ -76,18 +76,18 @@ pub struct PortArguments {
 
 /// A machine, as the command line has it.
 #[derive(Clone)]
-enum Machine {
+enum PortMachine {
     Chip(&'static Chip),
     Mode(Box<Mode>),
 }
 
-fn machine(text: &str) -> Result<Machine, String> {
+fn machine(text: &str) -> Result<PortMachine, String> {
     if text.contains('/') {
-        return text.parse().map(|mode| Machine::Mode(Box::new(mode))).map_err(|error| format!("{error}"));
+        return text.parse().map(|mode| PortMachine::Mode(Box::new(mode))).map_err(|error| format!("{error}"));
     }
     let name = text.split(':').next().unwrap_or(text);
     let known = CHIPS.iter().map(|chip| chip.name);
-    find_chip(name).map(Machine::Chip).ok_or_else(|| format!("no chip is called {name}; {}", hint(name, known)))
+    find_chip(name).map(PortMachine::Chip).ok_or_else(|| format!("no chip is called {name}; {}", hint(name, known)))
 }
 
 /// The values that a test expects, as the command line has them.
@@ -106,28 +106,28 @@ fn expected(text: &str) -> Result<Expected, String> {
 }
 
 /// A file with its program.
-struct File {
+struct ProgramFile {
     name: String,
     path: PathBuf,
     import: Import,
 }
 
-impl File {
-    fn read(path: &Path) -> Result<File, Failure> {
+impl ProgramFile {
+    fn read(path: &Path) -> Result<ProgramFile, Failure> {
         let name = path.display().to_string();
         if path.is_dir() {
             let why = "is a folder: name two files of it, such as f.excess_on.hlo, or a second folder";
             return Err(Failure::Message(format!("{name} {why}")));
         }
         let (_, import) = read(path)?;
-        Ok(File { name, path: path.to_path_buf(), import })
+        Ok(ProgramFile { name, path: path.to_path_buf(), import })
     }
 
     /// The machine that runs it: the given one, or the chip that the file is for. The one source for two chips is for neither.
-    fn mode(&self, given: Option<&Machine>, flag: &str, is_one_source: bool) -> Result<Mode, Failure> {
+    fn mode(&self, given: Option<&PortMachine>, flag: &str, is_one_source: bool) -> Result<Mode, Failure> {
         let excess = if self.import.is_compiled { "as-compiled" } else { "off" };
         let chip = match given {
-            Some(Machine::Mode(mode)) => {
+            Some(PortMachine::Mode(mode)) => {
                 if self.import.is_compiled && mode.excess.rewrites() {
                     let why =
                         format!("{}: it is compiled already, and {mode} rewrites it again: use as-compiled", self.name);
@@ -135,7 +135,7 @@ impl File {
                 }
                 return Ok(mode.as_ref().clone());
             }
-            Some(Machine::Chip(chip)) => chip,
+            Some(PortMachine::Chip(chip)) => chip,
             None => (if is_one_source { None } else { self.chip()? }).ok_or_else(|| {
                 Failure::Message(format!("{} does not say which chip it is for: name it by {flag} CHIP", self.name))
             })?,
@@ -191,8 +191,8 @@ fn run_pair(
     inputs: Option<&Path>,
     out: &mut dyn Write,
 ) -> Result<PortReport, Failure> {
-    let before = File::read(before)?;
-    let after = after.map(File::read).transpose()?;
+    let before = ProgramFile::read(before)?;
+    let after = after.map(ProgramFile::read).transpose()?;
     let is_one_source = after.is_none();
     if is_one_source && before.import.is_compiled {
         let why = "it is compiled for one chip already: name the file for the other chip as well, or the source alone";

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::probe::{
-    Answers, Emulated, GroupOutcome, Identified, Pattern, Property, count_modes, identify, measure, questions,
+    Answers, EmulatedAnswers, GroupOutcome, Identified, Pattern, Property, count_modes, identify, measure, questions,
     write_folder,
 };
 
@@ -70,7 +70,7 @@ pub fn run(arguments: &ProbeArguments, out: &mut dyn Write) -> Result<Exit, Fail
 pub(super) fn name_modes(path: &Path, json: bool, out: &mut dyn Write) -> Result<Exit, Failure> {
     let questions = questions();
     let answers = Answers::read(path, &questions)?;
-    let identified = identify(&answers, &questions, &mut Emulated::default())?;
+    let identified = identify(&answers, &questions, &mut EmulatedAnswers::default())?;
     let properties = measure(&answers);
     if json {
         writeln!(out, "{:#}", as_json(&answers, questions.len(), &identified, &properties))?;

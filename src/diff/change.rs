@@ -126,7 +126,7 @@ pub struct Difference {
     /// In BEFORE's order; of one value in the order of [`ChangeKind`].
     pub changes: Vec<Change>,
     /// Names of the float values of BEFORE, and of AFTER, that the other program does not compute. No change is about
-    /// them; what they read, and what reads them, is compared where both programs compute it.
+    /// them; their operands and their users are compared where both programs compute them.
     pub unmatched: [Vec<String>; 2],
     /// Operations that the tool assigns no semantics to.
     pub not_understood: NotUnderstood,

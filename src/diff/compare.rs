@@ -34,7 +34,7 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&'static Chip>) 
     let mut changes = PairComparison::new(&pair).changes();
     let mut other_changes = find_plans([before, after]);
     other_changes.extend(find_settings(&pair));
-    // What a value is made of that is told of as made otherwise has no counterpart.
+    // Operands of a value that is reported as made otherwise have no counterpart.
     let is_other = |kind: ChangeKind| matches!(kind, ChangeKind::PrecisionChanged | ChangeKind::OperationChanged);
     let made_otherwise = changes.iter().filter(|change| is_other(change.kind) && !change.is_of_zeros());
     let of_settings = other_changes.iter().filter(|change| is_other(change.kind));
@@ -52,7 +52,7 @@ pub fn difference(before: &Import, after: &Import, chip: Option<&'static Chip>) 
     };
     let left = without_steps(&pair.before, left, &made_otherwise, &is_compared(0));
     let right = without_steps(&pair.after, right, &made_otherwise, &is_compared(1));
-    // What a top-k that selects otherwise leaves has no counterpart, but it is told of.
+    // The result of a top-k that selects otherwise has no counterpart, but it is reported.
     let told = changes.iter().any(|change| change.kind == ChangeKind::TopkChanged);
     let names_of = |graph: &Graph, ids: Vec<ValueId>| {
         let ids = ids.into_iter().filter(|id| !told || graph.values[*id].selection.is_none());
@@ -218,7 +218,7 @@ impl<'p, 'a> PairComparison<'p, 'a> {
             if whole[0].as_ref() == Some(left) && whole[1].as_ref() == Some(right) {
                 continue;
             }
-            // How many bits a dot takes is told of by the precision that it asks for.
+            // The bits of a dot's operands follow from the precision that it asks for.
             if matches!(reader, ValueReader::Value(id) if self.pair.before.habits.one_pass && self.asks_otherwise(*id))
             {
                 continue;

@@ -4,7 +4,7 @@
 //! everything that is no arithmetic (conversions, roundings, copies, reshapes, broadcasts, fusion boundaries), so that
 //! one value that several fusions compute anew is one expression with several instances. What the expressions leave
 //! open, names and results pair; a pair of that kind that does not compute the same is reported. For each pair the
-//! readings are compared: who reads the value, in which width.
+//! readings are compared: the users of the value, and the width in which each uses it.
 //!
 //! [`difference`] reads both programs (`graph`) into expressions (`expression`), pairs their values (`matching`), elements where
 //! values leave something open (`element`), compares the typed states of each pair (`compare`), and puts what differs into words

@@ -113,7 +113,7 @@ pub enum Scores<'a> {
 }
 
 /// The results that differ when each program runs in its mode, BEFORE in the first, on `arguments`; the oracle evaluates BEFORE,
-/// and what takes it long is announced before it begins. Empty where all are equal bit for bit; one that differs in bits of NaNs
+/// and a long pass of it is announced before it begins. Empty where all are equal bit for bit; one that differs in bits of NaNs
 /// alone has no element that differs. Tokens and kept sets are
 /// judged by `scores` where they are given.
 ///

@@ -233,7 +233,7 @@ pub fn evaluate(
 }
 
 /// The results with these names, all if there are none, of `program` over the real numbers, floats correctly rounded
-/// once; what takes long is announced before it begins.
+/// once; a long pass is announced before it begins.
 ///
 /// # Errors
 /// If a name is unknown, or the program is too large or not supported.
@@ -268,6 +268,7 @@ pub fn exact(
                 data.map(|data| (Tensor::new(&float.dims, data), float.open))
             }
             TruthTensor::Integer { dims, values } => {
+                // Elements that are not known are marked in `undecided`; they are 0 in the array.
                 let known: Vec<i64> = values.iter().map(|value| value.unwrap_or(0)).collect();
                 let data = dtype.and_then(|dtype| Data::from_i64s(dtype, &known));
                 data.map(|data| (Tensor::new(&dims, data), unknown(&values)))

@@ -87,7 +87,7 @@ pub struct TokenTruth {
 
 impl TokenTruth {
     /// Finds the truth of the results at these positions; `results` are those of one call of the program with these
-    /// inputs, for their types and dims. What takes long is announced.
+    /// inputs, for their types and dims. Long evaluations are announced.
     ///
     /// # Errors
     /// If a result says nothing of tokens, or the oracle does not support the program.
@@ -142,15 +142,8 @@ impl TokenTruth {
                     Some(rows(truth.tops.len(), wrong.collect(), open.collect(), None))
                 }
                 TruthTensor::Integer { values, .. } => {
-                    let (wrong, open) = by_rows(
-                        result,
-                        values,
-                        |i| result.data().get_i64(i),
-                        |differing, row, of| {
-                            let first = differing.unwrap_or(row.start);
-                            of(first).unwrap_or(0)
-                        },
-                    );
+                    let (wrong, open) =
+                        by_rows(result, values, |i| result.data().get_i64(i), |differing, _, of| of(differing));
                     Some(rows(row_count(result), wrong, open, None))
                 }
                 TruthTensor::Predicate { values, .. } => {
@@ -159,7 +152,7 @@ impl TokenTruth {
                         result,
                         &values,
                         |i| result.data().get_i64(i),
-                        |_, row, of| row.clone().filter_map(of).sum(),
+                        |_, row, of| Some(row.clone().filter_map(of).sum()),
                     );
                     let tops = ranking.and_then(|scores| match self.truth.get(scores) {
                         Some(TruthTensor::Float(truth)) => Some(&truth.tops),
@@ -197,16 +190,19 @@ fn by_rows(
     result: &Tensor,
     truth: &[Option<i64>],
     emitted: impl Fn(usize) -> i64,
-    show: impl Fn(Option<usize>, &std::ops::Range<usize>, &dyn Fn(usize) -> Option<i64>) -> i64,
+    show: impl Fn(usize, &std::ops::Range<usize>, &dyn Fn(usize) -> Option<i64>) -> Option<i64>,
 ) -> (Vec<WrongRow>, Vec<usize>) {
     let (mut wrong, mut open) = (Vec::new(), Vec::new());
     let width = width(result);
     for number in 0..row_count(result) {
         let row = number * width..(number + 1) * width;
         let differing = row.clone().find(|i| truth[*i].is_some_and(|value| value != emitted(*i)));
-        if differing.is_some() {
-            let exact = show(differing, &row, &|i| truth[i]);
-            wrong.push(WrongRow { row: number, exact, emitted: show(differing, &row, &|i| Some(emitted(i))) });
+        let shown = differing.and_then(|differing| {
+            let exact = show(differing, &row, &|i| truth[i])?;
+            Some(WrongRow { row: number, exact, emitted: show(differing, &row, &|i| Some(emitted(i)))? })
+        });
+        if let Some(row) = shown {
+            wrong.push(row);
         } else if truth[row].contains(&None) {
             open.push(number);
         }
@@ -293,8 +289,8 @@ ENTRY main {
         let tops = [top(&[1], None, true), top(&[0, 1], None, true), top(&[0], Some(1), false)];
         assert_eq!(lost(&kept, &tops), [1]);
         let truth = [Some(0), None, Some(1), None, Some(0), Some(0)];
-        let counts = |_: Option<usize>, row: &std::ops::Range<usize>, of: &dyn Fn(usize) -> Option<i64>| {
-            row.clone().filter_map(of).sum()
+        let counts = |_: usize, row: &std::ops::Range<usize>, of: &dyn Fn(usize) -> Option<i64>| {
+            Some(row.clone().filter_map(of).sum())
         };
         let (wrong, open) = by_rows(&kept, &truth, |i| kept.data().get_i64(i), counts);
         assert_eq!((wrong, open), (vec![WrongRow { row: 1, exact: 1, emitted: 0 }], vec![0]));

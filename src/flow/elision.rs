@@ -78,7 +78,7 @@ fn of_mode(program: &Program, declared: &SeenPrecisions, mode: &Mode) -> Vec<Eli
     let entry = program.entry();
     for (id, instruction) in entry.instructions.iter().enumerate() {
         let name = &instruction.name;
-        // What was told of each reader.
+        // The findings about each user.
         let mut told: HashSet<(String, Option<usize>, Precision)> = HashSet::new();
         if let (Some(from), Some(to)) = (declared.computed.get(name), last.computed.get(name))
             && from != to

@@ -62,7 +62,7 @@ pub struct Flow {
     /// Roundings that compilers would drop or add, in the order of `modes`.
     pub elisions: Vec<Elision>,
     /// The numbers of these.
-    pub counts: Counts,
+    pub counts: FlowCounts,
 }
 
 /// Values that a person calls by one name. [`Value::role`] has the part of each in its group.
@@ -76,7 +76,7 @@ pub struct Group {
 
 /// Numbers of the entry's values, in all and of some kinds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct FlowCounts {
     /// All.
     pub values: usize,
     /// Those that make or pick floats, or read some ([`Value::is_listed`]).
@@ -135,7 +135,7 @@ pub fn flow(import: &Import, compiled: bool, modes: &[Mode]) -> Flow {
     Flow { module, compiled, devices, collectives, unknown, modes, values, groups, findings, elisions, counts }
 }
 
-fn counts(values: &[Value], findings: &[Finding], elisions: &[Elision]) -> Counts {
+fn counts(values: &[Value], findings: &[Finding], elisions: &[Elision]) -> FlowCounts {
     let count = |test: &dyn Fn(&Value) -> bool| values.iter().filter(|v| test(v)).count();
     let mut elidable: Vec<_> = elisions
         .iter()
@@ -144,7 +144,7 @@ fn counts(values: &[Value], findings: &[Finding], elisions: &[Elision]) -> Count
         .collect();
     elidable.sort();
     elidable.dedup();
-    Counts {
+    FlowCounts {
         values: values.len(),
         computing: count(&Value::is_listed),
         roundings: count(&|v| v.rounds_to.is_some()),

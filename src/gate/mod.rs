@@ -14,7 +14,7 @@ use row_change::ReportCell;
 
 /// The change of one row of a report against the baseline: the same row of the committed report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Change {
+pub enum RowChange {
     /// Some figure or verdict is better, and none is worse.
     Better,
     /// Some figure or verdict is worse, or the file of the baseline is damaged. Mixed figures count as worse.
@@ -29,16 +29,16 @@ pub enum Change {
     Stray,
 }
 
-impl Change {
+impl RowChange {
     /// The name on the terminal, such as `worse`.
     pub const fn name(self) -> &'static str {
         match self {
-            Change::Better => "better",
-            Change::Worse => "worse",
-            Change::Changed => "changed",
-            Change::New => "new",
-            Change::Gone => "gone",
-            Change::Stray => "stray",
+            RowChange::Better => "better",
+            RowChange::Worse => "worse",
+            RowChange::Changed => "changed",
+            RowChange::New => "new",
+            RowChange::Gone => "gone",
+            RowChange::Stray => "stray",
         }
     }
 }
@@ -51,14 +51,14 @@ pub struct Difference {
     /// The key of the row: a case's id, or series and metric of a fit. Empty for the file as a whole.
     pub row: String,
     /// The kind of change.
-    pub change: Change,
+    pub change: RowChange,
     /// `column: old -> new` for each cell that changed, or the fault of the file; empty for a row that is new or gone.
     pub what: String,
 }
 
 impl Difference {
     /// A difference of a file as a whole.
-    fn of_file(file: &str, change: Change, what: String) -> Difference {
+    fn of_file(file: &str, change: RowChange, what: String) -> Difference {
         Difference { file: file.to_string(), row: String::new(), change, what }
     }
 }
@@ -88,8 +88,8 @@ pub enum GateError {
 }
 
 /// Compares fresh report files with those of a baseline folder, in their order. Files of equal bytes give nothing. A
-/// file of the baseline that is missing is one difference ([`Change::New`]), and so is one that is damaged, with the
-/// fault ([`Change::Worse`]). A page without rows follows the files before it: it is better if all differences in them
+/// file of the baseline that is missing is one difference ([`RowChange::New`]), and so is one that is damaged, with the
+/// fault ([`RowChange::Worse`]). A page without rows follows the files before it: it is better if all differences in them
 /// are, worse if one is, and else changed.
 ///
 /// If only part of the cases ran, `about` tells which rows of the baseline the fresh files would have if they were
@@ -120,7 +120,7 @@ pub fn compare_with(
             Ok(old) => old,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 let what = "the baseline has no such report".to_string();
-                differences.push(Difference::of_file(name, Change::New, what));
+                differences.push(Difference::of_file(name, RowChange::New, what));
                 continue;
             }
             Err(e) => return Err(fail(e)),
@@ -130,7 +130,7 @@ pub fn compare_with(
         }
         let fault = fault::of_text(&old);
         let damaged = fault.is_some();
-        differences.extend(fault.map(|what| Difference::of_file(name, Change::Worse, what)));
+        differences.extend(fault.map(|what| Difference::of_file(name, RowChange::Worse, what)));
         if name.ends_with(".csv") {
             let rows_now = parse(name, fresh).map_err(|e| fail(std::io::Error::other(e)))?;
             match parse(name, old.trim_start_matches(fault::BYTE_ORDER_MARK)) {
@@ -140,7 +140,7 @@ pub fn compare_with(
                     if found.is_empty() && !damaged && rows_then.keys().eq(rows_now.keys()) {
                         let what =
                             format!("the same rows, written otherwise: {}", fault::first_difference(&old, fresh));
-                        differences.push(Difference::of_file(name, Change::Worse, what));
+                        differences.push(Difference::of_file(name, RowChange::Worse, what));
                     }
                     differences.extend(found);
                 }
@@ -148,7 +148,7 @@ pub fn compare_with(
                 Err(_) if damaged => {}
                 Err(why) => {
                     let what = format!("the baseline is no report: {why}");
-                    differences.push(Difference::of_file(name, Change::Worse, what));
+                    differences.push(Difference::of_file(name, RowChange::Worse, what));
                 }
             }
         } else if !damaged {
@@ -160,7 +160,7 @@ pub fn compare_with(
 }
 
 /// The files of a baseline folder beside the reports of these names, sorted: a report that no suite gives any more
-/// ([`Change::Gone`]), and a file that is no report ([`Change::Stray`]). Folders and hidden files are left alone; a
+/// ([`RowChange::Gone`]), and a file that is no report ([`RowChange::Stray`]). Folders and hidden files are left alone; a
 /// folder that does not exist holds nothing.
 ///
 /// # Errors
@@ -181,9 +181,9 @@ pub fn left_over(names: &BTreeSet<String>, baseline: &Path) -> Result<Vec<Differ
         }
         let is_report = name.ends_with(".csv") && read_text(&path).is_ok_and(|t| is_suite_report(&t));
         differences.push(if is_report {
-            Difference::of_file(name, Change::Gone, "no suite gives this report".to_string())
+            Difference::of_file(name, RowChange::Gone, "no suite gives this report".to_string())
         } else {
-            Difference::of_file(name, Change::Stray, "it is no report".to_string())
+            Difference::of_file(name, RowChange::Stray, "it is no report".to_string())
         });
     }
     differences.sort_by(|a, b| a.file.cmp(&b.file));
@@ -198,15 +198,15 @@ fn rows(file: &str, old: &Table, fresh: &Table, about: &dyn Fn(&Row) -> bool) ->
     if !lacking.is_empty() {
         let names = lacking.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let what = format!("the baseline has no {names}: an earlier version made it, and `gate --bless` adds them");
-        differences.push(Difference::of_file(file, Change::New, what));
+        differences.push(Difference::of_file(file, RowChange::New, what));
     }
     let mut derived = Vec::new();
     let keys: BTreeSet<&String> = old.keys().chain(fresh.keys()).collect();
     for key in keys {
         let (change, what) = match (old.get(key), fresh.get(key)) {
-            (Some(old), None) if about(old) => (Change::Gone, String::new()),
+            (Some(old), None) if about(old) => (RowChange::Gone, String::new()),
             (_, None) => continue,
-            (None, _) => (Change::New, String::new()),
+            (None, _) => (RowChange::New, String::new()),
             (Some(old), Some(fresh)) => {
                 let columns: BTreeSet<&String> = old.keys().chain(fresh.keys()).collect();
                 let is_changed = |c: &&String| !lacking.contains(c) && cell(old, c) != cell(fresh, c);
@@ -247,13 +247,13 @@ fn summed(file: &str, derived: &[Difference]) -> Option<Difference> {
 }
 
 /// The direction of several differences together.
-fn together(differences: &[Difference]) -> Change {
-    let all = |change: Change| !differences.is_empty() && differences.iter().all(|d| d.change == change);
-    let is_worse = differences.iter().any(|d| d.change == Change::Worse);
-    match [Change::Better, Change::New, Change::Gone].into_iter().find(|change| all(*change)) {
+fn together(differences: &[Difference]) -> RowChange {
+    let all = |change: RowChange| !differences.is_empty() && differences.iter().all(|d| d.change == change);
+    let is_worse = differences.iter().any(|d| d.change == RowChange::Worse);
+    match [RowChange::Better, RowChange::New, RowChange::Gone].into_iter().find(|change| all(*change)) {
         Some(change) => change,
-        None if is_worse => Change::Worse,
-        None => Change::Changed,
+        None if is_worse => RowChange::Worse,
+        None => RowChange::Changed,
     }
 }
 

@@ -3,9 +3,9 @@
 use crate::check::Outcome;
 use crate::metric::Better;
 use crate::record::Verdict;
-use crate::report::{Direction, direction_of};
+use crate::report::{ColumnDirection, direction_of};
 
-use super::Change;
+use super::RowChange;
 
 /// The direction of one cell's change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,28 +27,28 @@ pub(super) struct ReportCell<'a> {
 }
 
 /// The direction of a row whose cells changed so.
-pub(super) fn change(cells: &[ReportCell]) -> Change {
-    let steps: Vec<(Direction, Step)> = cells.iter().map(ReportCell::step).collect();
+pub(super) fn change(cells: &[ReportCell]) -> RowChange {
+    let steps: Vec<(ColumnDirection, Step)> = cells.iter().map(ReportCell::step).collect();
     let any = |step: Step| steps.iter().any(|(_, other)| *other == step);
-    let any_verdict = |step: Step| steps.contains(&(Direction::Verdict, step));
+    let any_verdict = |step: Step| steps.contains(&(ColumnDirection::Verdict, step));
     match (any(Step::Better), any(Step::Worse)) {
         // A finding that is gone at the cost of a larger error elsewhere.
-        (true, true) if any_verdict(Step::Better) && !any_verdict(Step::Worse) => Change::Changed,
-        (_, true) => Change::Worse,
-        (true, false) if !any(Step::Open) => Change::Better,
-        _ => Change::Changed,
+        (true, true) if any_verdict(Step::Better) && !any_verdict(Step::Worse) => RowChange::Changed,
+        (_, true) => RowChange::Worse,
+        (true, false) if !any(Step::Open) => RowChange::Better,
+        _ => RowChange::Changed,
     }
 }
 
 impl ReportCell<'_> {
-    fn step(&self) -> (Direction, Step) {
+    fn step(&self) -> (ColumnDirection, Step) {
         let direction = direction_of(self.column);
         let step = match direction {
-            Direction::Identifies => Step::Open,
-            Direction::Describes => Step::Follows,
+            ColumnDirection::Identifies => Step::Open,
+            ColumnDirection::Describes => Step::Follows,
             _ if self.old.is_empty() || self.fresh.is_empty() => Step::Follows,
-            Direction::Verdict => self.of_verdicts(),
-            Direction::Figure(better) => self.of_figures(better),
+            ColumnDirection::Verdict => self.of_verdicts(),
+            ColumnDirection::Figure(better) => self.of_figures(better),
         };
         (direction, step)
     }
@@ -98,7 +98,7 @@ impl ReportCell<'_> {
 mod tests {
     use super::*;
 
-    fn of(cells: &[(&str, &str, &str)]) -> Change {
+    fn of(cells: &[(&str, &str, &str)]) -> RowChange {
         let cells: Vec<ReportCell> =
             cells.iter().map(|(column, old, fresh)| ReportCell { column, old, fresh }).collect();
         change(&cells)
@@ -106,16 +106,16 @@ mod tests {
 
     #[test]
     fn figures_go_their_own_way() {
-        assert_eq!(of(&[("lost", "203", "0")]), Change::Better);
-        assert_eq!(of(&[("lost", "0", "203")]), Change::Worse);
-        assert_eq!(of(&[("recall_observed", "0.9", "0.95")]), Change::Better);
-        assert_eq!(of(&[("recall_observed[output=token]", "0.95", "0.9")]), Change::Worse);
-        assert_eq!(of(&[("max_ulp vs v5e/default/off", "3", "4")]), Change::Worse);
-        assert_eq!(of(&[("max_ulp", "inf", "4")]), Change::Better);
-        assert_eq!(of(&[("max_ulp", "NaN", "4")]), Change::Better);
-        assert_eq!(of(&[("max_ulp", "4", "NaN")]), Change::Worse);
-        assert_eq!(of(&[("max_ulp", "4", "4.0")]), Change::Changed);
-        assert_eq!(of(&[("max_ulp", "3", "4"), ("lost", "203", "0")]), Change::Worse);
+        assert_eq!(of(&[("lost", "203", "0")]), RowChange::Better);
+        assert_eq!(of(&[("lost", "0", "203")]), RowChange::Worse);
+        assert_eq!(of(&[("recall_observed", "0.9", "0.95")]), RowChange::Better);
+        assert_eq!(of(&[("recall_observed[output=token]", "0.95", "0.9")]), RowChange::Worse);
+        assert_eq!(of(&[("max_ulp vs v5e/default/off", "3", "4")]), RowChange::Worse);
+        assert_eq!(of(&[("max_ulp", "inf", "4")]), RowChange::Better);
+        assert_eq!(of(&[("max_ulp", "NaN", "4")]), RowChange::Better);
+        assert_eq!(of(&[("max_ulp", "4", "NaN")]), RowChange::Worse);
+        assert_eq!(of(&[("max_ulp", "4", "4.0")]), RowChange::Changed);
+        assert_eq!(of(&[("max_ulp", "3", "4"), ("lost", "203", "0")]), RowChange::Worse);
     }
 
     /// An empty cell is not applicable, or its figure was not found.
@@ -124,42 +124,42 @@ mod tests {
         let witness = [("found_by", "dropped_token", ""), ("row", "7", ""), ("value_hex", "0x1", "")];
         let repaired =
             [&[("verdict", "expected-finding", "pass"), ("lost", "203", "0"), ("flips", "3", "")][..], &witness];
-        assert_eq!(of(&repaired.concat()), Change::Better);
+        assert_eq!(of(&repaired.concat()), RowChange::Better);
         // The suite still expects the finding: the figures say that it was repaired.
         let missing = [&[("verdict", "expected-finding", "missing-finding"), ("lost", "203", "0")][..], &witness];
-        assert_eq!(of(&missing.concat()), Change::Better);
-        assert_eq!(of(&[("verdict", "expected-finding", "missing-finding")]), Change::Changed);
-        assert_eq!(of(&[("max_ulp", "3", "")]), Change::Changed);
-        assert_eq!(of(&[("max_ulp", "", "3")]), Change::Changed);
-        assert_eq!(of(&[("max_ulp", "", "3"), ("verdict", "pass", "unexpected-finding")]), Change::Worse);
-        assert_eq!(of(&witness), Change::Changed);
+        assert_eq!(of(&missing.concat()), RowChange::Better);
+        assert_eq!(of(&[("verdict", "expected-finding", "missing-finding")]), RowChange::Changed);
+        assert_eq!(of(&[("max_ulp", "3", "")]), RowChange::Changed);
+        assert_eq!(of(&[("max_ulp", "", "3")]), RowChange::Changed);
+        assert_eq!(of(&[("max_ulp", "", "3"), ("verdict", "pass", "unexpected-finding")]), RowChange::Worse);
+        assert_eq!(of(&witness), RowChange::Changed);
     }
 
     #[test]
     fn an_edit_that_was_reviewed_is_a_change() {
-        assert_eq!(of(&[("fingerprint", "a", "b")]), Change::Changed);
-        assert_eq!(of(&[("rows", "4", "5")]), Change::Changed);
-        assert_eq!(of(&[("rows", "4", "5"), ("lost", "1", "0")]), Change::Changed);
-        assert_eq!(of(&[("rows", "4", "5"), ("lost", "0", "1")]), Change::Worse);
-        assert_eq!(of(&[("verdict", "unexpected-finding", "expected-finding")]), Change::Changed);
-        assert_eq!(of(&[("a column of another version", "1", "2")]), Change::Changed);
+        assert_eq!(of(&[("fingerprint", "a", "b")]), RowChange::Changed);
+        assert_eq!(of(&[("rows", "4", "5")]), RowChange::Changed);
+        assert_eq!(of(&[("rows", "4", "5"), ("lost", "1", "0")]), RowChange::Changed);
+        assert_eq!(of(&[("rows", "4", "5"), ("lost", "0", "1")]), RowChange::Worse);
+        assert_eq!(of(&[("verdict", "unexpected-finding", "expected-finding")]), RowChange::Changed);
+        assert_eq!(of(&[("a column of another version", "1", "2")]), RowChange::Changed);
     }
 
     #[test]
     fn verdicts_go_by_what_was_said() {
         for outcome in Outcome::ALL.into_iter().filter(|outcome| *outcome != Outcome::Pass) {
             for column in ["outcome", "dropped_token", "dropped_token[output=token]"] {
-                assert_eq!(of(&[(column, outcome.name(), "pass")]), Change::Better);
-                assert_eq!(of(&[(column, "pass", outcome.name())]), Change::Worse);
+                assert_eq!(of(&[(column, outcome.name(), "pass")]), RowChange::Better);
+                assert_eq!(of(&[(column, "pass", outcome.name())]), RowChange::Worse);
             }
         }
-        assert_eq!(of(&[("outcome", "finding", "undecided")]), Change::Changed);
-        assert_eq!(of(&[("outcome", "finding", "no verdict")]), Change::Changed);
+        assert_eq!(of(&[("outcome", "finding", "undecided")]), RowChange::Changed);
+        assert_eq!(of(&[("outcome", "finding", "no verdict")]), RowChange::Changed);
         // A finding that is gone at the cost of an error, and one that came.
-        assert_eq!(of(&[("verdict", "unexpected-finding", "pass"), ("max_ulp", "1", "2")]), Change::Changed);
-        assert_eq!(of(&[("verdict", "pass", "unexpected-finding"), ("max_ulp", "2", "1")]), Change::Worse);
+        assert_eq!(of(&[("verdict", "unexpected-finding", "pass"), ("max_ulp", "1", "2")]), RowChange::Changed);
+        assert_eq!(of(&[("verdict", "pass", "unexpected-finding"), ("max_ulp", "2", "1")]), RowChange::Worse);
         let exchanged =
             [("dropped_token[output=one]", "finding", "pass"), ("dropped_token[output=other]", "pass", "finding")];
-        assert_eq!(of(&exchanged), Change::Worse);
+        assert_eq!(of(&exchanged), RowChange::Worse);
     }
 }

@@ -9,28 +9,25 @@
 
 pub mod ast;
 mod builder;
-mod device;
-mod device_exchange;
+mod devices;
 mod error;
 mod exchanged_form;
 mod fields;
-mod group_list;
 mod layout;
 mod lower;
 mod opcode;
 mod ops;
 mod origin;
 mod parse;
-mod planned_collective;
 mod print;
 pub mod settings;
-mod sharding_mesh;
 mod source;
 mod view;
 mod written_shape;
 
 use ulpgate_ir::{analysis, budget, ir, name, num, tensor};
 
+pub use devices::planned_collective::PlannedCollective;
 pub use error::{LowerError, Unknown};
 pub use exchanged_form::exchanged_form;
 pub use lower::{Import, lower, lower_with_libraries, lower_with_opaque};
@@ -41,7 +38,6 @@ pub use opcode::{
 };
 pub use origin::Origin;
 pub use parse::{ParseError, parse};
-pub use planned_collective::PlannedCollective;
 pub use source::Sources;
 
 /// A fingerprint of this crate's sources, 16 hex digits: builds of one fingerprint compute the same.

@@ -141,6 +141,7 @@ fn system_memory() -> Option<u128> {
 fn left_in_groups() -> Option<u128> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let number = |path: &Path, name: &str| std::fs::read_to_string(path.join(name)).ok()?.trim().parse::<u128>().ok();
+    // A group that does not say how much is taken still says how much there is.
     let left = |group: &Path, most: &str, taken: &str| {
         number(group, most).map(|most| most.saturating_sub(number(group, taken).unwrap_or(0)))
     };
@@ -174,6 +175,7 @@ fn left_of_addresses() -> Option<u128> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     let most: u128 = line.split_whitespace().next()?.parse().ok()?;
+    // Where the size is not known, all of the limit counts.
     let taken = kilobytes("/proc/self/status", "VmSize:").unwrap_or(0);
     Some(most.saturating_sub(taken).saturating_sub(BESIDE))
 }

@@ -4,6 +4,7 @@ mod bytes;
 mod dtype;
 mod exactly;
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use half::{bf16, f16};
@@ -102,6 +103,13 @@ impl PartialEq for Data {
 }
 
 impl Eq for Data {}
+
+impl Hash for Data {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.dtype(), self.len()).hash(state);
+        (0..self.len()).for_each(|i| self.bits(i).hash(state));
+    }
+}
 
 impl Data {
     /// The type of the elements.
@@ -300,7 +308,7 @@ impl Data {
 }
 
 /// A dense array; a clone shares the elements. Two are equal if their types, dims and bits are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Tensor {
     dims: Vec<usize>,
     data: Arc<Data>,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::oracle::{Enclosed, TruthTensor};
 use crate::tensor::Tensor;
 
-use super::marked::Ranked;
+use super::marked::RankingScores;
 use super::recording::Found;
 use super::{Ground, JudgeError, JudgedResult, Recording, Verdict};
 
@@ -140,7 +140,7 @@ fn token(ground: &Ground, output: usize, element: usize, recorded: i64, declared
 }
 
 /// The margin of a token in the true scores, and whether the enclosed scores permit it.
-fn by_scores(ground: &Ground, ranked: &Ranked, element: usize, recorded: i64) -> (Option<f64>, Option<bool>) {
+fn by_scores(ground: &Ground, ranked: &RankingScores, element: usize, recorded: i64) -> (Option<f64>, Option<bool>) {
     let row = element / ranked.places * ranked.width;
     let Some(token) = usize::try_from(recorded).ok().filter(|token| *token < ranked.width) else {
         return (None, Some(false));

@@ -6,7 +6,7 @@ use crate::tensor::DType;
 
 /// Scores by which a result of integers ranks.
 #[derive(Clone, Debug)]
-pub(super) struct Ranked {
+pub(super) struct RankingScores {
     /// The position of the scores among the results of the program that [`with_scores`] gives.
     pub output: usize,
     /// The extent that is ranked along, the scores' last dim.
@@ -18,7 +18,7 @@ pub(super) struct Ranked {
 }
 
 /// The program with the scores of each ranking as further results; for each of its own results, its scores.
-pub(super) fn with_scores(program: &Program) -> (Program, Vec<Option<Ranked>>) {
+pub(super) fn with_scores(program: &Program) -> (Program, Vec<Option<RankingScores>>) {
     let outputs = program.outputs();
     let found: Vec<Option<(ValueId, usize)>> = outputs.iter().map(|id| scores_of(program, *id)).collect();
     let mut extended = program.clone();
@@ -31,7 +31,7 @@ pub(super) fn with_scores(program: &Program) -> (Program, Vec<Option<Ranked>>) {
             extended.output_names.push(format!("scores{}", values.len() - 1));
             let width = shape.dims().last().copied().unwrap_or(1);
             let is_of_predicates = shape.dtype() == Some(DType::Pred);
-            Ranked { output: values.len() - 1, width, places, is_of_predicates }
+            RankingScores { output: values.len() - 1, width, places, is_of_predicates }
         }));
     }
     if values.len() > outputs.len() {

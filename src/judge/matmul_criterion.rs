@@ -12,13 +12,13 @@ use super::members::base_mode;
 const MOST_PRODUCTS: usize = 4_000_000;
 
 /// A matmul of arguments: its operands as numbers, its sizes, and the least accurate permitted arithmetic.
-struct Matmul {
+struct JudgedMatmul {
     operands: [Vec<f64>; 2],
     sizes: [usize; 3],
     arithmetic: DotArithmetic,
 }
 
-fn matmul(ground: &Ground, output: usize, format: &'static Format) -> Option<Matmul> {
+fn matmul(ground: &Ground, output: usize, format: &'static Format) -> Option<JudgedMatmul> {
     let entry = ground.program.entry();
     let value = *ground.program.outputs().get(output)?;
     let plain = plain_matmul(entry, value)?;
@@ -26,10 +26,10 @@ fn matmul(ground: &Ground, output: usize, format: &'static Format) -> Option<Mat
     let site = DotSite::within(entry, &entry.instructions[value])?;
     let arithmetic = DotArithmetic::of_mode(&mode, &site, format)?;
     let operands = plain.parameters.map(|number| ground.arguments[number].data().to_f64s());
-    Some(Matmul { operands, sizes: plain.sizes, arithmetic })
+    Some(JudgedMatmul { operands, sizes: plain.sizes, arithmetic })
 }
 
-impl Matmul {
+impl JudgedMatmul {
     fn dots(&self) -> Option<Dots<'_>> {
         let [m, k, n] = self.sizes;
         let outputs = Dots::sample(m * n, k, MOST_PRODUCTS);

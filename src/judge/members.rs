@@ -46,7 +46,7 @@ pub(super) fn base_mode(settings: &Settings) -> Option<Mode> {
 
 /// The place of a mode's precision in [`PRECISIONS`]: later ones are more accurate.
 pub(super) fn precision_place(mode: &Mode) -> usize {
-    PRECISIONS.iter().position(|row| row.name == mode.precision.name).unwrap_or(0)
+    mode.precision.place()
 }
 
 /// Operations of one evaluation: products of dots, elements of the rest.

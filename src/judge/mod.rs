@@ -217,12 +217,12 @@ struct Ground<'a> {
     enclosed: Option<Vec<Enclosed>>,
     /// By results of `extended`: the truth.
     truth: Option<Vec<TruthTensor>>,
-    scores: Vec<Option<marked::Ranked>>,
+    scores: Vec<Option<marked::RankingScores>>,
 }
 
 impl Ground<'_> {
     /// The format of scores.
-    fn scores_dtype(&self, ranked: &marked::Ranked) -> Option<&'static crate::num::Format> {
+    fn scores_dtype(&self, ranked: &marked::RankingScores) -> Option<&'static crate::num::Format> {
         let id = *self.extended.outputs().get(ranked.output)?;
         self.extended.entry().instructions[id].shape.dtype()?.format()
     }

@@ -130,7 +130,7 @@ impl Recording {
             }
             Some("npy") => {
                 let stem = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-                // Read at once, so that a file that is none is told of before anything is computed.
+                // Read at once: a file that is no recording is an error before anything is computed.
                 File::open(&path).map_err(|source| FileError::Unread { path: path.clone(), source })?;
                 Source::Array(path, stem)
             }

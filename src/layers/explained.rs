@@ -76,8 +76,10 @@ impl Explained {
 /// The place of a mode's precision in [`PRECISIONS`]. Chips without a matrix unit have that of `highest`: f32 results of a TPU are
 /// as honest as theirs, and functions err more there.
 pub(super) fn rank(mode: &Mode) -> usize {
-    let name = if mode.chip.matrix_unit { mode.precision.name } else { "highest" };
-    PRECISIONS.iter().position(|row| row.name == name).unwrap_or(0)
+    match mode.chip.matrix_unit {
+        true => mode.precision.place(),
+        false => PRECISIONS.iter().take_while(|row| row.name != "highest").count(),
+    }
 }
 
 /// The modes to try for a recording, the most accurate first: the named one, declared and as its compiler rewrites it, or the

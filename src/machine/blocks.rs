@@ -7,12 +7,12 @@ use super::vector::{ScanOrder, TREE};
 
 /// A reduction in windows of 32, as XLA's TreeReductionRewriter lays them out: per level the elements of each window,
 /// as positions among the results of the level before; the last level has one window.
-pub(super) struct Tree(Vec<Vec<Vec<usize>>>);
+pub(super) struct TreeReduction(Vec<Vec<Vec<usize>>>);
 
-impl Tree {
+impl TreeReduction {
     /// The windows over a row whose elements lie in these reduced dims, row-major. A dim is cut if it is longer than 32,
     /// and then all are, in windows of one shape; the padding is split between both ends, the odd one last.
-    pub fn new(dims: &[usize]) -> Tree {
+    pub fn new(dims: &[usize]) -> TreeReduction {
         let mut dims = dims.to_vec();
         let mut levels = Vec::new();
         while dims.iter().any(|d| *d > TREE) {
@@ -34,7 +34,7 @@ impl Tree {
             dims = counts;
         }
         levels.push(vec![(0..dims.iter().product()).collect()]);
-        Tree(levels)
+        TreeReduction(levels)
     }
 
     /// All windows, of which each begins with the init.

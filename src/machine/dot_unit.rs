@@ -67,7 +67,7 @@ impl<'a> DotSite<'a> {
 }
 
 /// A unit that computes dots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DotUnit {
     /// f64, one addition after the other.
     Double,
@@ -355,7 +355,7 @@ mod tests {
                 let sizes: Vec<Vec<usize>> = shape.split('x').map(|size| size.parse().into_iter().collect()).collect();
                 let [batch, m, k, n] = &sizes[..] else { panic!("{line}") };
                 let [batch, k] = [batch, k].map(|one| one.clone());
-                // A batch of one is none, as in the script.
+                // A batch of one counts as no batch, as in the script.
                 let batch = if batch == [1] { Vec::new() } else { batch };
                 let extents = DotExtents { batch, contracting: k, free: [m.clone(), n.clone()] };
                 let products = [m, &extents.contracting, n].map(|dims| dims.iter().product());

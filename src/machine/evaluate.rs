@@ -166,7 +166,7 @@ impl<'p> Machine<'p> {
         Ok(value.into_whole(root.shape.elements()))
     }
 
-    /// The value of an instruction; broadcasts stay as they are as long as only those read them who can.
+    /// The value of an instruction; broadcasts stay as they are as long as every user can read them so.
     #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     pub fn instruction(
         &self,

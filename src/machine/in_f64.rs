@@ -4,7 +4,7 @@ use crate::ir::{Computation, ComputationId, Instruction, Op, Program, Shape};
 use crate::tensor::{DType, Data, Tensor};
 
 /// `program` without roundings to anything narrower than f64, and by how many places its computations have moved: each
-/// has the same instructions at the same positions. What computes is that operation in f64, conversions between floats and
+/// has the same instructions at the same positions. An instruction that computes is that operation in f64, conversions between floats and
 /// `reduce-precision` are identities, and bits are those of the number rounded to its declared type.
 pub(super) fn in_f64(program: &Program) -> (Program, ComputationId) {
     let mut bits: Vec<Computation> = Vec::new();

@@ -2,7 +2,7 @@
 //!
 //! An [`Arithmetic`] is a [`Chip`], a matmul precision, an excess policy, and [`Choices`] where a chip's arithmetic is not
 //! public or may be varied. [`evaluate()`] runs a program in it: dots on the matrix unit ([`mxu`]), functions of floats
-//! and sums on the vector unit ([`vector`]), what ranks by [`select`], integers by `integer`, and what calls regions by
+//! and sums on the vector unit ([`vector`]), ranks by [`select`], integers by `integer`, and operations with regions by
 //! `region`. What results may err by is said beside the code that computes them (`promise`, `sum`), for those who
 //! bound it.
 

@@ -40,6 +40,13 @@ pub static PRECISIONS: &[PrecisionRow] = &[
     PrecisionRow { name: "f32", doc: "no split: plain f32 products", passes: Passes::F32, overrides: true },
 ];
 
+impl PrecisionRow {
+    /// The number of cheaper precisions: its place in [`PRECISIONS`].
+    pub fn place(&self) -> usize {
+        PRECISIONS.iter().take_while(|row| row.name != self.name).count()
+    }
+}
+
 /// Rows of chips that a mode's text may name.
 #[derive(Clone, Copy, Debug)]
 pub struct ChipRows {

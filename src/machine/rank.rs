@@ -149,16 +149,14 @@ pub(super) fn approx_top_k(
     };
     let flush = machine.unit.flush;
     let (bins, log2_reduction) = if machine.mode.chip.partial_reduce {
-        let (bins, log2) = approx::output_size(
+        approx::output_size(
             width,
             shape.dims().len(),
             attributes.k,
             attributes.recall_target,
-            false,
             attributes.reduction_input_size_override,
         )
-        .map_err(|error| refuse(instruction, error.to_string()))?;
-        (bins, log2.unwrap_or(0))
+        .map_err(|error| refuse(instruction, error.to_string()))?
     } else {
         // Off TPUs an exact sort stands in for it (FACTS 5.1).
         (width, 0)
@@ -191,10 +189,11 @@ pub(super) fn partial_reduce(
     let (Value::Float(dtype, values), Value::Integer(_, ids)) = (&operands[0], &operands[1]) else {
         return Err(refuse(instruction, "PartialReduce takes floats with integer indices"));
     };
-    let Shape::Tuple(parts) = &instruction.shape else {
-        return Err(refuse(instruction, "PartialReduce gives values and indices"));
+    let bins = match &instruction.shape {
+        Shape::Tuple(parts) => parts.first().and_then(|part| part.dims().last().copied()),
+        Shape::Array { .. } => None,
     };
-    let bins = parts.first().and_then(|p| p.dims().last().copied()).unwrap_or(0);
+    let bins = bins.ok_or_else(|| refuse(instruction, "PartialReduce gives values and indices"))?;
     let (best, at): (Vec<_>, Vec<_>) =
         binned(machine, values, ids, shape, bins, attributes.log2_reduction).into_iter().unzip();
     Ok(Value::Tuple(vec![Value::float(*dtype, best.concat()), Value::integer(DType::S32, at.concat())]))

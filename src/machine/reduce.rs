@@ -5,7 +5,7 @@ use crate::ir::{Binary, Computation, Instruction, ScatterDims, Shape, Window, mo
 use crate::num::bf16_nearest;
 use crate::tensor::DType;
 
-use super::blocks::{Scan, Tree};
+use super::blocks::{Scan, TreeReduction};
 use super::eval_error::{EvalError, refuse};
 use super::evaluate::Machine;
 use super::number::Scalar;
@@ -112,7 +112,7 @@ pub(super) fn reduce(
             let init = inits[0].scalar(0).ok_or_else(|| refuse(instruction, "an init that is no scalar"))?;
             let mut region = Region::new(machine, to_apply)?;
             let mut apply = |a, b| region.apply([a, b]).next().unwrap_or(a);
-            let tree = Tree::new(&extents);
+            let tree = TreeReduction::new(&extents);
             let reductions = (0..results).map(|row| {
                 let row: Vec<Scalar> = span(row).filter_map(|at| values.scalar(at)).collect();
                 tree.reduce(&row, init, |window| window.iter().copied().reduce(&mut apply).unwrap_or(init))

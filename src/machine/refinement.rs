@@ -2,7 +2,7 @@
 
 use super::chip::Chip;
 use super::mxu::{Accumulation, Split};
-use super::select::{Binning, Fault};
+use super::select::{Binning, PlantedFault};
 use super::vector::{ErrorModel, Estimate, ScanOrder, StepRounding, SumOrder};
 use super::vector_dots::VectorDots;
 
@@ -29,7 +29,7 @@ pub struct Choices {
     /// The rule that puts an element of approx_max_k into a bin.
     pub bins: Binning,
     /// A planted fault.
-    pub fault: Fault,
+    pub fault: PlantedFault,
 }
 
 impl Choices {
@@ -45,7 +45,7 @@ impl Choices {
             scan: chip.scan,
             narrow: chip.narrow,
             bins: Binning::default(),
-            fault: Fault::default(),
+            fault: PlantedFault::default(),
         }
     }
 }
@@ -117,7 +117,7 @@ pub static REFINEMENTS: &[RefinementRow] = &[
     row!(scan, ScanOrder, "Order of a running sum (FACTS 3.11)."),
     row!(narrow, StepRounding, "How a bf16 sum accumulates; not public on TPUs (FACTS 9)."),
     row!(bins, Binning, "Which bin an element of approx_max_k falls into (FACTS 5.3)."),
-    row!(fault, Fault, "A planted fault, to prove that the checks find it."),
+    row!(fault, PlantedFault, "A planted fault, to prove that the checks find it."),
 ];
 
 impl RefinementRow {

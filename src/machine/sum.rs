@@ -6,7 +6,7 @@ use crate::ir::Binary;
 use crate::num::{F64, Format};
 use crate::tensor::DType;
 
-use super::blocks::Tree;
+use super::blocks::TreeReduction;
 use super::vector::{self, StepRounding, SumOrder, VectorUnit, Weighted};
 
 /// Sum of the elements of reduced dims in one type, from one init, as a mode computes it.
@@ -19,7 +19,7 @@ pub struct RowSum {
     from_zero: bool,
     /// The windows of [`SumOrder::Tree32`], each begun with the init, where they are not what the vector unit's own sum knows:
     /// windows of one dim, each from zero.
-    windows: Option<Tree>,
+    windows: Option<TreeReduction>,
     unit: VectorUnit,
 }
 
@@ -126,7 +126,7 @@ impl RowSum {
             dtype,
             width: extents.iter().product(),
             from_zero,
-            windows: (order == SumOrder::Tree32 && !own).then(|| Tree::new(extents)),
+            windows: (order == SumOrder::Tree32 && !own).then(|| TreeReduction::new(extents)),
             unit,
         }
     }

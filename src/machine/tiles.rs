@@ -19,7 +19,7 @@ use super::sum_code::Terms;
 use super::summation::{Summation, Way};
 use super::value::Value;
 use super::vector::{self, Weighted};
-use super::weighted::{self, Product};
+use super::weighted::{self, ReducedProduct};
 
 /// Elements of a tile: with its sources it stays in the second cache, and one thread computes it.
 const TILE: usize = 1 << 14;
@@ -183,7 +183,8 @@ impl Site<'_> {
         if self.machine.mode.chip.plans_code() || !rounds_once {
             return None;
         }
-        let Product { operands, rounded, keeps_nan } = weighted::find(self.instructions, self.producers, self.array)?;
+        let ReducedProduct { operands, rounded, keeps_nan } =
+            weighted::find(self.instructions, self.producers, self.array)?;
         if !operands.iter().all(|id| self.is_tiled(*id)) {
             return None;
         }

@@ -8,7 +8,7 @@ use super::vector::StepRounding;
 
 /// A product that a reduction reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Product {
+pub(super) struct ReducedProduct {
     /// The operands of the product, as they lie in memory.
     pub operands: [ValueId; 2],
     /// Format to which the product is rounded.
@@ -21,7 +21,7 @@ pub(super) struct Product {
 /// The product that `array` is, with operands that are no `producers`; `None` for any other value. Its factors are
 /// floats that f32 holds, and it is rounded to f32 or bf16. The function is for machines on which every conversion of
 /// f32 to bf16 rounds, and once.
-pub(super) fn find(instructions: &[Instruction], producers: &[ValueId], array: ValueId) -> Option<Product> {
+pub(super) fn find(instructions: &[Instruction], producers: &[ValueId], array: ValueId) -> Option<ReducedProduct> {
     let is_producer = |id: ValueId| producers.binary_search(&id).is_ok();
     let (mut id, mut rounded, mut keeps_nan) = (array, StepRounding::F32, false);
     loop {
@@ -59,5 +59,5 @@ pub(super) fn find(instructions: &[Instruction], producers: &[ValueId], array: V
         }
     };
     let &[left, right] = &instructions[id].operands[..] else { return None };
-    Some(Product { operands: [source(left)?, source(right)?], rounded, keeps_nan })
+    Some(ReducedProduct { operands: [source(left)?, source(right)?], rounded, keeps_nan })
 }

@@ -1,6 +1,6 @@
 //! The questions put to programs and their results: the modes of the emulated machine, inputs, subjects, metrics, checks.
 //!
-//! A crate of its own, so that it is built once and optimised, while what reads files and writes reports is neither hot nor
+//! A crate of its own, so that it is built once and optimised, while the crates that read files and write reports are neither hot nor
 //! slow to build. Everything here is part of the crate `ulpgate`, under the same paths.
 
 #![deny(missing_docs)]

@@ -224,18 +224,18 @@ impl<A: Arithmetic> Pass<'_, A> {
 }
 
 /// The answers of all passes so far.
-pub(super) struct Answers {
+pub(super) struct PassAnswers {
     demands: Vec<Demand>,
     elements: Vec<usize>,
     outputs: Option<Vec<TruthTensor>>,
 }
 
-impl Answers {
+impl PassAnswers {
     /// No answers yet to these demands, one a result.
-    pub fn new(program: &Program, demands: &[Demand]) -> Answers {
+    pub fn new(program: &Program, demands: &[Demand]) -> PassAnswers {
         let entry = program.entry();
         let elements = program.outputs().iter().map(|o| entry.instructions[*o].shape.elements()).collect();
-        Answers { demands: demands.to_vec(), elements, outputs: None }
+        PassAnswers { demands: demands.to_vec(), elements, outputs: None }
     }
 
     /// The demands on the outputs that are still open.

@@ -100,7 +100,7 @@ mod tests {
         }
     }
 
-    /// Each operand goes where the callee reads it, and each part of the tuple to who asks for it.
+    /// Each operand goes to the callee's parameter, and each part of the tuple to its users.
     #[test]
     fn calls_are_what_they_call() {
         let parts = Shape::Tuple(vec![scalar(), scalar()]);

@@ -67,7 +67,7 @@ use crate::analysis::{World, check_memory};
 use crate::ir::{Instruction, Op, Program};
 use crate::tensor::{DType, Tensor};
 
-use answer::Answers;
+use answer::PassAnswers;
 use arithmetic::Arithmetic;
 use fast::Fast;
 use mpfr::Mpfr;
@@ -166,7 +166,7 @@ impl Oracle {
         let mut search = Search {
             prepared,
             arguments,
-            answers: Answers::new(&prepared.program, demands),
+            answers: PassAnswers::new(&prepared.program, demands),
             stats: Stats::default(),
             sums: Sums::new(),
             passes: 0,
@@ -199,7 +199,7 @@ impl Oracle {
 struct Search<'a> {
     prepared: &'a Prepared,
     arguments: &'a [Tensor],
-    answers: Answers,
+    answers: PassAnswers,
     stats: Stats,
     /// Enclosures of reductions by the pairs.
     sums: Sums,

@@ -63,14 +63,14 @@ fn collected(pairs: &[Pair], run: usize) -> PairColumns {
 }
 
 /// A chunk of pairs.
-struct Chunk {
+struct PairChunk {
     hi: [f64; CHUNK],
     lo: [f64; CHUNK],
     error: [f64; CHUNK],
 }
 
-impl Chunk {
-    const ONES: Chunk = Chunk { hi: [1.0; CHUNK], lo: [0.0; CHUNK], error: [0.0; CHUNK] };
+impl PairChunk {
+    const ONES: PairChunk = PairChunk { hi: [1.0; CHUNK], lo: [0.0; CHUNK], error: [0.0; CHUNK] };
 
     #[inline(always)]
     fn load(&mut self, from: &PairColumns, start: usize) {
@@ -91,13 +91,13 @@ impl Chunk {
 }
 
 /// Applies a kernel to all elements, and the whole operation to those that are irregular.
-struct Apply<'a, K, W> {
+struct ApplyToPairs<'a, K, W> {
     operands: [&'a PairColumns; 2],
     kernel: K,
     whole: W,
 }
 
-impl<K: Kernel, W: Fn(Pair, Pair) -> Pair> Loop for Apply<'_, K, W> {
+impl<K: Kernel, W: Fn(Pair, Pair) -> Pair> Loop for ApplyToPairs<'_, K, W> {
     type Output = PairColumns;
 
     #[inline(always)]
@@ -106,7 +106,7 @@ impl<K: Kernel, W: Fn(Pair, Pair) -> Pair> Loop for Apply<'_, K, W> {
         let len = x.hi.len();
         let [mut hi, mut lo, mut error] = [0; 3].map(|_| store::vector(len));
         let tables = Tables::ready();
-        let [mut a, mut b, mut out] = [Chunk::ONES; 3];
+        let [mut a, mut b, mut out] = [PairChunk::ONES; 3];
         let mut pace = Pace::default();
         for start in (0..len).step_by(CHUNK) {
             pace.spend(CHUNK);
@@ -147,7 +147,7 @@ impl Loop for Round<'_> {
     fn run(self) -> Vec<f64> {
         let len = self.0.hi.len();
         let mut rounded = Vec::with_capacity(len);
-        let mut chunk = Chunk::ONES;
+        let mut chunk = PairChunk::ONES;
         for start in (0..len).step_by(CHUNK) {
             chunk.load(self.0, start);
             let mut out = [0.0; CHUNK];
@@ -376,19 +376,19 @@ impl Arithmetic for Pairs {
         let operands = [x, x];
         let whole = |x, _| whole(unary, x);
         match unary {
-            Unary::Cosine => widest(Apply { operands, kernel: Cosine, whole }),
-            Unary::Erf => widest(Apply { operands, kernel: Erf, whole }),
-            Unary::Exponential => widest(Apply { operands, kernel: Exp, whole }),
-            Unary::ExponentialMinusOne => widest(Apply { operands, kernel: Expm1, whole }),
-            Unary::Log => widest(Apply { operands, kernel: Log, whole }),
-            Unary::LogPlusOne => widest(Apply { operands, kernel: Log1p, whole }),
-            Unary::Logistic => widest(Apply { operands, kernel: Logistic, whole }),
-            Unary::Negate => widest(Apply { operands, kernel: Neg, whole }),
-            Unary::Rsqrt => widest(Apply { operands, kernel: Rsqrt, whole }),
-            Unary::Sine => widest(Apply { operands, kernel: Sine, whole }),
-            Unary::Sqrt => widest(Apply { operands, kernel: Sqrt, whole }),
-            Unary::Tan => widest(Apply { operands, kernel: Tan, whole }),
-            Unary::Tanh => widest(Apply { operands, kernel: Tanh, whole }),
+            Unary::Cosine => widest(ApplyToPairs { operands, kernel: Cosine, whole }),
+            Unary::Erf => widest(ApplyToPairs { operands, kernel: Erf, whole }),
+            Unary::Exponential => widest(ApplyToPairs { operands, kernel: Exp, whole }),
+            Unary::ExponentialMinusOne => widest(ApplyToPairs { operands, kernel: Expm1, whole }),
+            Unary::Log => widest(ApplyToPairs { operands, kernel: Log, whole }),
+            Unary::LogPlusOne => widest(ApplyToPairs { operands, kernel: Log1p, whole }),
+            Unary::Logistic => widest(ApplyToPairs { operands, kernel: Logistic, whole }),
+            Unary::Negate => widest(ApplyToPairs { operands, kernel: Neg, whole }),
+            Unary::Rsqrt => widest(ApplyToPairs { operands, kernel: Rsqrt, whole }),
+            Unary::Sine => widest(ApplyToPairs { operands, kernel: Sine, whole }),
+            Unary::Sqrt => widest(ApplyToPairs { operands, kernel: Sqrt, whole }),
+            Unary::Tan => widest(ApplyToPairs { operands, kernel: Tan, whole }),
+            Unary::Tanh => widest(ApplyToPairs { operands, kernel: Tanh, whole }),
             Unary::Abs
             | Unary::Cbrt
             | Unary::Ceil
@@ -410,10 +410,10 @@ impl Arithmetic for Pairs {
         let operands = [x, y];
         let whole = |x: Pair, y: Pair| Pair::from_interval(fast::of_field(operation)(x.interval(), y.interval()));
         match operation {
-            Field::Add => widest(Apply { operands, kernel: Add, whole }),
-            Field::Subtract => widest(Apply { operands, kernel: Sub, whole }),
-            Field::Multiply => widest(Apply { operands, kernel: Mul, whole }),
-            Field::Divide => widest(Apply { operands, kernel: Div, whole }),
+            Field::Add => widest(ApplyToPairs { operands, kernel: Add, whole }),
+            Field::Subtract => widest(ApplyToPairs { operands, kernel: Sub, whole }),
+            Field::Multiply => widest(ApplyToPairs { operands, kernel: Mul, whole }),
+            Field::Divide => widest(ApplyToPairs { operands, kernel: Div, whole }),
         }
     }
 

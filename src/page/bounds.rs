@@ -8,7 +8,7 @@ use crate::record::{Record, SuiteRecord, shortest};
 
 use super::axis::ChartAxis;
 use super::cases::badge;
-use super::chart::{Chart, Mark, swatch};
+use super::chart::{Chart, ChartMark, swatch};
 use super::words::{case_link, word};
 
 /// The figure of the check `bound`: the largest error over its bound.
@@ -59,11 +59,11 @@ fn chart(modes: &Modes) -> Option<Chart> {
     // The bound itself is always in sight.
     let y = ChartAxis::log("error / bound", cases().map(|(_, worst)| *worst).chain([1.0]))?;
     let limit = x.ends().map(|size| [size, 1.0]).to_vec();
-    let dot = |(series, cases): (usize, &Vec<(&Record, f64)>)| -> Vec<Mark> {
-        cases.iter().map(|(record, worst)| Mark::Point(series, [record.key.n as f64, *worst])).collect()
+    let dot = |(series, cases): (usize, &Vec<(&Record, f64)>)| -> Vec<ChartMark> {
+        cases.iter().map(|(record, worst)| ChartMark::Point(series, [record.key.n as f64, *worst])).collect()
     };
     let dots = modes.values().enumerate().flat_map(dot);
-    let marks = [Mark::Limit(limit)].into_iter().chain(dots).collect();
+    let marks = [ChartMark::Limit(limit)].into_iter().chain(dots).collect();
     Some(Chart { x, y, marks }).filter(|chart| chart.points() > 0)
 }
 

@@ -14,11 +14,11 @@ use super::axis::ChartAxis;
 pub(super) struct Chart {
     pub x: ChartAxis,
     pub y: ChartAxis,
-    pub marks: Vec<Mark>,
+    pub marks: Vec<ChartMark>,
 }
 
 /// One thing that is drawn. Values are as measured; the axes give their places, and values without one are left out.
-pub(super) enum Mark {
+pub(super) enum ChartMark {
     /// A point of the series with this number, which gives its colour and shape.
     Point(usize, [f64; 2]),
     /// A vertical interval through a point of a series: where, from, to.
@@ -63,7 +63,7 @@ impl Chart {
     /// The number of points that the chart shows.
     pub fn points(&self) -> usize {
         let shown = |[x, y]: &[f64; 2]| self.x.at(*x).is_some() && self.y.at(*y).is_some();
-        self.marks.iter().filter(|mark| matches!(mark, Mark::Point(_, at) if shown(at))).count()
+        self.marks.iter().filter(|mark| matches!(mark, ChartMark::Point(_, at) if shown(at))).count()
     }
 
     /// The SVG element, with this name for readers who do not see it.
@@ -99,27 +99,29 @@ impl Chart {
         Ok(())
     }
 
-    fn mark(&self, mark: &Mark, area: &DrawingArea<SVGBackend, Coordinate>) -> Drawn<()> {
+    fn mark(&self, mark: &ChartMark, area: &DrawingArea<SVGBackend, Coordinate>) -> Drawn<()> {
         let place = |[x, y]: &[f64; 2]| Some((self.x.at(*x)?, self.y.at(*y)?));
         let places = |list: &[[f64; 2]]| list.iter().filter_map(place).collect::<Vec<_>>();
         let wide = 2 * FINE as u32;
         match mark {
-            Mark::Point(series, at) => match place(at) {
+            ChartMark::Point(series, at) => match place(at) {
                 Some(at) => draw_point(area, *series, at),
                 None => Ok(()),
             },
-            Mark::Interval(series, [x, from, to]) => area.draw(&PathElement::new(
+            ChartMark::Interval(series, [x, from, to]) => area.draw(&PathElement::new(
                 places(&[[*x, *from], [*x, *to]]),
                 series_colour(SOLID, *series).stroke_width(wide),
             )),
-            Mark::Line(series, list) => {
+            ChartMark::Line(series, list) => {
                 area.draw(&PathElement::new(places(list), series_colour(SOLID, *series).stroke_width(wide)))
             }
-            Mark::Theory(series, list) => {
+            ChartMark::Theory(series, list) => {
                 area.draw(&PathElement::new(places(list), series_colour(DASHED, *series).stroke_width(wide)))
             }
-            Mark::Band(series, list) => area.draw(&Polygon::new(places(list), series_colour(PALE, *series).filled())),
-            Mark::Limit(list) => area.draw(&PathElement::new(places(list), LIMIT.stroke_width(wide))),
+            ChartMark::Band(series, list) => {
+                area.draw(&Polygon::new(places(list), series_colour(PALE, *series).filled()))
+            }
+            ChartMark::Limit(list) => area.draw(&PathElement::new(places(list), LIMIT.stroke_width(wide))),
         }
     }
 }
@@ -229,7 +231,7 @@ fn with_classes(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn chart(marks: Vec<Mark>) -> Chart {
+    fn chart(marks: Vec<ChartMark>) -> Chart {
         Chart {
             x: ChartAxis::of_sizes("size n", [16, 256]).unwrap(),
             y: ChartAxis::log("error", [1e-7, 1e-4]).unwrap(),
@@ -238,7 +240,7 @@ mod tests {
     }
 
     /// The number of shapes that are drawn, beside those of the axes.
-    fn shapes(marks: Vec<Mark>) -> usize {
+    fn shapes(marks: Vec<ChartMark>) -> usize {
         let count = |chart: Chart| {
             let text = chart.svg("errors").into_string();
             ["<circle", "<rect", "<polygon", "<polyline", "<line"].iter().map(|shape| text.matches(shape).count()).sum()
@@ -254,13 +256,13 @@ mod tests {
         assert_eq!(of.len(), SERIES);
         for series in 0..SERIES {
             // One element each, so that points can be counted.
-            assert_eq!(shapes(vec![Mark::Point(series, [16.0, 1e-5])]), 1, "{series}");
+            assert_eq!(shapes(vec![ChartMark::Point(series, [16.0, 1e-5])]), 1, "{series}");
         }
     }
 
     #[test]
     fn what_has_no_place_is_not_drawn_and_not_counted() {
-        let points = |at: &[[f64; 2]]| at.iter().map(|at| Mark::Point(0, *at)).collect::<Vec<_>>();
+        let points = |at: &[[f64; 2]]| at.iter().map(|at| ChartMark::Point(0, *at)).collect::<Vec<_>>();
         let of_three = points(&[[16.0, 1e-5], [256.0, 0.0], [64.0, f64::NAN], [64.0, 1e-6]]);
         assert_eq!(chart(of_three).points(), 2);
         assert_eq!(shapes(points(&[[16.0, 1e-5], [256.0, 0.0], [64.0, f64::INFINITY], [64.0, 1e-6]])), 2);
@@ -271,11 +273,11 @@ mod tests {
         let ends = vec![[16.0, 1e-6], [256.0, 1e-5]];
         let corners = vec![[16.0, 1e-6], [256.0, 1e-5], [256.0, 1e-6]];
         let marks = vec![
-            Mark::Band(1, corners),
-            Mark::Line(1, ends.clone()),
-            Mark::Theory(2, ends.clone()),
-            Mark::Interval(9, [64.0, 1e-6, 1e-5]),
-            Mark::Limit(ends),
+            ChartMark::Band(1, corners),
+            ChartMark::Line(1, ends.clone()),
+            ChartMark::Theory(2, ends.clone()),
+            ChartMark::Interval(9, [64.0, 1e-6, 1e-5]),
+            ChartMark::Limit(ends),
         ];
         let text = chart(marks).svg("errors <of> \"sums\"").into_string();
         assert!(!text.contains("=\"#") && !text.contains("font-family"), "{text}");

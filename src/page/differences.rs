@@ -2,18 +2,18 @@
 
 use maud::{Markup, html};
 
-use crate::gate::{Change, Difference};
+use crate::gate::{Difference, RowChange};
 
 use super::words::case_link;
 use super::{Changes, Content};
 
 /// The kinds of change in the order in which they are told, each with its name for people.
-const KINDS: [(Change, &str); 5] = [
-    (Change::Worse, "Worse"),
-    (Change::Changed, "Neither better nor worse"),
-    (Change::New, "New"),
-    (Change::Gone, "Gone"),
-    (Change::Better, "Better"),
+const KINDS: [(RowChange, &str); 5] = [
+    (RowChange::Worse, "Worse"),
+    (RowChange::Changed, "Neither better nor worse"),
+    (RowChange::New, "New"),
+    (RowChange::Gone, "Gone"),
+    (RowChange::Better, "Better"),
 ];
 
 /// Whether no report differs from the baseline, or there is none.
@@ -25,7 +25,7 @@ pub(super) fn is_as_before(content: &Content) -> bool {
 /// The changes in a few words; `None` if there was nothing to compare with.
 pub(super) fn sentence(content: &Content) -> Option<String> {
     let Changes { baseline, differences } = content.changes.as_ref()?;
-    let count = |change: Change| differences.iter().filter(|d| d.change == change).count();
+    let count = |change: RowChange| differences.iter().filter(|d| d.change == change).count();
     let counts: Vec<String> = KINDS
         .into_iter()
         .map(|(change, _)| (count(change), change.name()))
@@ -97,10 +97,10 @@ fn rows(title: &str, differences: &[&Difference]) -> Markup {
 }
 
 /// A case is linked to its row below, where it still has one; a fit or a file has none.
-fn of_row(row: &str, change: Change) -> Markup {
+fn of_row(row: &str, change: RowChange) -> Markup {
     html! {
         @if row.is_empty() { "the whole file" }
-        @else if row.contains('/') && !row.contains(' ') && change != Change::Gone { (case_link(row)) }
+        @else if row.contains('/') && !row.contains(' ') && change != RowChange::Gone { (case_link(row)) }
         @else { span.id { (row) } }
     }
 }
@@ -115,7 +115,7 @@ mod tests {
             file: "a.csv".to_string(),
             row: format!("row {number}"),
             what: "new".to_string(),
-            change: Change::New,
+            change: RowChange::New,
         };
         let told = |count: usize| {
             let all: Vec<Difference> = (0..count).map(of).collect();

@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 
 use crate::record::{SeriesRecord, SuiteRecord, Verdict, shortest};
-use crate::report::{Growth, growths};
+use crate::report::{MetricGrowth, growths};
 
 use super::axis::ChartAxis;
 use super::cases::badge;
-use super::chart::{Chart, Mark, swatch};
+use super::chart::{Chart, ChartMark, swatch};
 use super::words::{axis_name, word};
 
 /// Growths that share a chart: of one metric, on one input.
 struct GrowthPanel<'a> {
     metric: &'a str,
     input: &'a str,
-    growths: Vec<Growth<'a>>,
+    growths: Vec<MetricGrowth<'a>>,
 }
 
 /// The charts of all suites that ask for growths.
@@ -42,7 +42,7 @@ pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
 }
 
 fn panels(suite: &SuiteRecord) -> Vec<GrowthPanel<'_>> {
-    let mut panels: BTreeMap<(&str, &str), Vec<Growth>> = BTreeMap::new();
+    let mut panels: BTreeMap<(&str, &str), Vec<MetricGrowth>> = BTreeMap::new();
     for growth in growths(suite) {
         if let Some(record) = growth.seeds.first() {
             let record: &SeriesRecord = record;
@@ -60,16 +60,16 @@ fn chart(panel: &GrowthPanel, panels: &[GrowthPanel]) -> Option<Chart> {
     let y = ChartAxis::log(&axis_name(panel.metric), points().map(|p| p.value))?;
     let (mut bands, mut lines, mut dots) = (Vec::new(), Vec::new(), Vec::new());
     for (series, growth) in panel.growths.iter().enumerate() {
-        dots.extend(growth.points.iter().map(|p| Mark::Point(series, [p.n as f64, p.value])));
+        dots.extend(growth.points.iter().map(|p| ChartMark::Point(series, [p.n as f64, p.value])));
         let (Some(law), Some(first)) = (growth.law(), growth.seeds.first()) else { continue };
         let mut sizes: Vec<u64> = growth.points.iter().map(|p| p.n).collect();
         sizes.dedup();
         let line = |value: &dyn Fn(u64) -> f64| sizes.iter().map(|n| [*n as f64, value(*n)]).collect::<Vec<_>>();
         let (low, mut high) = (line(&|n| law.interval_at(n).low), line(&|n| law.interval_at(n).high));
         high.reverse();
-        bands.push(Mark::Band(series, [low, high].concat()));
-        lines.push(Mark::Line(series, line(&|n| law.at(n))));
-        lines.push(Mark::Theory(series, line(&|n| law.with_slope(first.expected_slope, n))));
+        bands.push(ChartMark::Band(series, [low, high].concat()));
+        lines.push(ChartMark::Line(series, line(&|n| law.at(n))));
+        lines.push(ChartMark::Theory(series, line(&|n| law.with_slope(first.expected_slope, n))));
     }
     let marks = bands.into_iter().chain(lines).chain(dots).collect();
     Some(Chart { x, y, marks })
@@ -100,7 +100,7 @@ fn figure(suite: &str, panel: &GrowthPanel, panels: &[GrowthPanel]) -> Markup {
 }
 
 /// A line of the legend: the series, its slope with interval, and the verdict.
-fn legend(series: usize, growth: &Growth) -> Markup {
+fn legend(series: usize, growth: &MetricGrowth) -> Markup {
     let verdict = growth.seeds.iter().map(|record| record.verdict()).max().unwrap_or(Verdict::Pass);
     let law = growth.law();
     html! {

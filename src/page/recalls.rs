@@ -8,7 +8,7 @@ use crate::record::{Record, SuiteRecord};
 
 use super::axis::ChartAxis;
 use super::cases::badge;
-use super::chart::{Chart, Mark, swatch};
+use super::chart::{Chart, ChartMark, swatch};
 use super::words::{case_link, word};
 
 /// A case's recall.
@@ -59,13 +59,13 @@ pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
 }
 
 fn chart(inputs: &BTreeMap<&str, Vec<&RecallFigure>>) -> Chart {
-    let mut marks = vec![Mark::Limit(vec![[0.0, 0.0], [1.0, 1.0]])];
+    let mut marks = vec![ChartMark::Limit(vec![[0.0, 0.0], [1.0, 1.0]])];
     for (series, recalls) in inputs.values().enumerate() {
         for recall in recalls {
             let half = TWO_SIDED_95 * recall.standard_error();
             let (low, high) = ((recall.observed - half).max(0.0), (recall.observed + half).min(1.0));
-            marks.push(Mark::Interval(series, [recall.expected, low, high]));
-            marks.push(Mark::Point(series, [recall.expected, recall.observed]));
+            marks.push(ChartMark::Interval(series, [recall.expected, low, high]));
+            marks.push(ChartMark::Point(series, [recall.expected, recall.observed]));
         }
     }
     Chart { x: ChartAxis::of_shares("recall expected"), y: ChartAxis::of_shares("recall observed"), marks }

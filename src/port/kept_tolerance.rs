@@ -110,7 +110,7 @@ pub struct KeptTolerance {
 /// Puts a tolerance to honest runs of both sides. The expected values are by the first side's program.
 ///
 /// # Errors
-/// If the tolerance is none, a program cannot be run, its truth stays open, or no result is of floats.
+/// If the tolerance is negative or NaN, a program cannot be run, its truth stays open, or no result is of floats.
 pub fn kept_tolerance(
     before: Side,
     after: Side,

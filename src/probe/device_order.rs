@@ -86,7 +86,7 @@ impl DeviceOrder {
             DeviceOrder::Halving => whole(sum_tree::by_halves(devices, add)),
             DeviceOrder::Plan(plan, _) => {
                 let members: Vec<Vec<f32>> = devices.iter().map(|value| vec![*value; tiles]).collect();
-                let Ok(pieces) = plan.sums(tiles, &members, &mut Additions);
+                let Ok(pieces) = plan.sums(tiles, &members, &mut PlanAdditions);
                 Some(pieces?.concat())
             }
         }
@@ -105,9 +105,9 @@ impl DeviceOrder {
 }
 
 /// The additions of a plan in f32, tile by tile.
-struct Additions;
+struct PlanAdditions;
 
-impl Steps<Vec<f32>> for Additions {
+impl Steps<Vec<f32>> for PlanAdditions {
     type Error = Infallible;
 
     fn cut(&mut self, value: &Vec<f32>, tiles: Range<usize>) -> Result<Vec<f32>, Infallible> {

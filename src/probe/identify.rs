@@ -71,24 +71,39 @@ pub fn candidates(group: &Group) -> Result<Vec<Candidate>, ProbeError> {
     all.into_iter().map(mode).collect()
 }
 
-/// The arithmetic that a question meets: modes of one arithmetic give one answer.
+/// The arithmetic that a question meets in a mode. Modes with equal ones give one answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Arithmetic {
-    /// All of a mode, by its name: of questions other than a dot.
+pub enum QuestionArithmetic {
+    /// All of the mode, by its text: of questions other than dots.
     Mode(String),
-    /// A dot on the matrix unit, with all choices of the unit that it meets. A chip without one may leave it to a library: then the
-    /// chip's name, else none.
-    Matrix(&'static str, Passes, Unit),
-    /// Any other dot: that name, whether it is in f64, the order of sums, and whether subnormals are flushed.
-    Plain(&'static str, bool, SumOrder, bool),
+    /// A matrix unit with all of its choices.
+    Matrix {
+        /// The chip, where its dots may be a library's.
+        chip: Option<&'static str>,
+        /// The number of passes.
+        passes: Passes,
+        /// The unit.
+        unit: Unit,
+    },
+    /// Another unit, which adds as the vector unit does.
+    Vector {
+        /// The chip, where its dots may be a library's.
+        chip: Option<&'static str>,
+        /// The unit.
+        unit: DotUnit,
+        /// The order of its sums.
+        order: SumOrder,
+        /// Whether it flushes subnormal numbers.
+        flush: bool,
+    },
 }
 
 /// The arithmetic that a question meets in a mode.
-pub fn arithmetic(question: &Question, mode: &Mode) -> Arithmetic {
-    let Some(dot) = question.dot() else { return Arithmetic::Mode(mode.to_string()) };
+pub fn arithmetic(question: &Question, mode: &Mode) -> QuestionArithmetic {
+    let Some(dot) = question.dot() else { return QuestionArithmetic::Mode(mode.to_string()) };
     let unit = mode.dot(&dot);
     // A chip without a matrix unit may leave dots to a library.
-    let chip = if mode.chip.matrix_unit { "" } else { mode.chip.name };
+    let chip = (!mode.chip.matrix_unit).then_some(mode.chip.name);
     match unit {
         DotUnit::Matrix(passes) => {
             let [_, k, _] = dot.sizes;
@@ -96,19 +111,20 @@ pub fn arithmetic(question: &Question, mode: &Mode) -> Arithmetic {
             // Other passes split nothing.
             let is_split = matches!(passes, Passes::Three | Passes::Six);
             let split = if is_split { matrix.split } else { Split::default() };
-            Arithmetic::Matrix(chip, passes, Unit { split, ..matrix })
+            QuestionArithmetic::Matrix { chip, passes, unit: Unit { split, ..matrix } }
         }
-        DotUnit::Vector | DotUnit::Double => {
-            Arithmetic::Plain(chip, unit == DotUnit::Double, mode.choices.reduce, mode.vector_unit().flush)
+        DotUnit::Double | DotUnit::Vector => {
+            let (order, flush) = (mode.choices.reduce, mode.vector_unit().flush);
+            QuestionArithmetic::Vector { chip, unit, order, flush }
         }
     }
 }
 
 /// Answers of the emulated machine, each arithmetic's evaluated once.
 #[derive(Default)]
-pub struct Emulated(HashMap<(String, Arithmetic), Tensor>);
+pub struct EmulatedAnswers(HashMap<(String, QuestionArithmetic), Tensor>);
 
-impl Emulated {
+impl EmulatedAnswers {
     /// The answer to a question in a mode.
     ///
     /// # Errors
@@ -127,7 +143,11 @@ impl Emulated {
 ///
 /// # Errors
 /// If a question is no program that the machine takes, which is a defect of this project.
-pub fn identify(answers: &Answers, questions: &[Question], emulated: &mut Emulated) -> Result<Identified, ProbeError> {
+pub fn identify(
+    answers: &Answers,
+    questions: &[Question],
+    emulated: &mut EmulatedAnswers,
+) -> Result<Identified, ProbeError> {
     let mut groups = Vec::new();
     for group in GROUPS {
         groups.push(of_group(group, answers, questions, emulated)?);
@@ -147,7 +167,7 @@ fn of_group(
     group: &'static Group,
     answers: &Answers,
     questions: &[Question],
-    emulated: &mut Emulated,
+    emulated: &mut EmulatedAnswers,
 ) -> Result<GroupOutcome, ProbeError> {
     let of_group: Vec<&Question> = questions.iter().filter(|question| question.group == group.name).collect();
     let asked: Vec<(&Question, &Tensor)> =
@@ -185,7 +205,7 @@ type Nearest = (Vec<Pattern>, Vec<String>);
 fn nearest(
     candidates: &[Candidate],
     asked: &[(&Question, &Tensor)],
-    emulated: &mut Emulated,
+    emulated: &mut EmulatedAnswers,
 ) -> Result<Option<Nearest>, ProbeError> {
     let mut best: Option<Nearest> = None;
     for Candidate { mode, values } in candidates {

@@ -52,7 +52,7 @@ impl Adder {
 
 /// The way a stretch of products is summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inner {
+pub enum StretchSum {
     /// One addition after the other.
     Chain,
     /// Neighbours, level by level.
@@ -69,13 +69,13 @@ pub enum Inner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// One stretch, from the first term.
-    Whole(Inner),
+    Whole(StretchSum),
     /// One addition after the other, from the last term.
     Backwards,
     /// Stretches of so many terms, each from zero, whose sums join one after the other.
-    Blocks(usize, Inner),
+    Blocks(usize, StretchSum),
     /// Stretches of so many terms, each of which goes on from the sum so far: the sum is one more term of it.
-    Running(usize, Inner),
+    Running(usize, StretchSum),
     /// So many chains, of the terms of each remainder; their sums join by halving.
     LanesHalved(usize),
     /// The same; neighbours join.
@@ -127,7 +127,8 @@ const WARP: usize = 32;
 const SIZES: [usize; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 384, 512];
 
 /// Ways in which a stretch may be summed, the plainest first.
-const INNER: [Inner; 5] = [Inner::Chain, Inner::Pairwise, Inner::Exact, Inner::Aligned, Inner::EvenOdd];
+const INNER: [StretchSum; 5] =
+    [StretchSum::Chain, StretchSum::Pairwise, StretchSum::Exact, StretchSum::Aligned, StretchSum::EvenOdd];
 
 /// All orders of K terms that are tried, plain ones first.
 pub fn orders(k: usize) -> Vec<Order> {
@@ -161,11 +162,11 @@ impl Order {
     /// A description, for listings.
     pub fn describe(self) -> String {
         let within = |inner| match inner {
-            Inner::Chain => "one addition after the other",
-            Inner::Pairwise => "a tree of neighbours",
-            Inner::Exact => "one exact sum, rounded once",
-            Inner::Aligned => "one sum of terms that are aligned to the largest and cut",
-            Inner::EvenOdd => "even and odd terms apart",
+            StretchSum::Chain => "one addition after the other",
+            StretchSum::Pairwise => "a tree of neighbours",
+            StretchSum::Exact => "one exact sum, rounded once",
+            StretchSum::Aligned => "one sum of terms that are aligned to the largest and cut",
+            StretchSum::EvenOdd => "even and odd terms apart",
         };
         match self {
             Order::Whole(inner) => format!("{} over all of K", within(inner)),
@@ -209,11 +210,11 @@ impl Order {
 
     fn sum(self, terms: &[i128], adder: Adder) -> i128 {
         let within = |terms: &[i128], inner| match inner {
-            Inner::Chain => adder.chain(terms.iter().copied()),
-            Inner::Pairwise => adder.pairwise(terms),
-            Inner::Exact => adder.round(terms.iter().sum()),
-            Inner::Aligned => adder.aligned(terms),
-            Inner::EvenOdd => {
+            StretchSum::Chain => adder.chain(terms.iter().copied()),
+            StretchSum::Pairwise => adder.pairwise(terms),
+            StretchSum::Exact => adder.round(terms.iter().sum()),
+            StretchSum::Aligned => adder.aligned(terms),
+            StretchSum::EvenOdd => {
                 let half = |first: usize| adder.chain(terms.iter().skip(first).step_by(2).copied());
                 adder.add(half(0), half(1))
             }
@@ -261,7 +262,7 @@ impl Order {
                 adder.chain((0..lanes).map(lane))
             }
             Order::BlocksOfStretches { block, stretch } => {
-                let of = |block: &[i128]| Order::Running(stretch, Inner::Aligned).sum(block, adder);
+                let of = |block: &[i128]| Order::Running(stretch, StretchSum::Aligned).sum(block, adder);
                 adder.chain(terms.chunks(block).map(of))
             }
             Order::Threads { count, adjacent, apart } => of_threads(terms, adder, [count, adjacent], apart),

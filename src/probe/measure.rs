@@ -40,8 +40,8 @@ pub fn measure(answers: &Answers) -> Vec<Property> {
         say("subnormal operands", operands.map(|operands| operands.subnormal_operand()));
         say("subnormal products", operands.map(|operands| operands.subnormal_product()));
         let width = answers.floats(&format!("width.{asked}"));
-        let adder = width.as_deref().and_then(Width::new);
-        say("accumulator bits", adder.as_ref().map(Width::describe_bits));
+        let adder = width.as_deref().and_then(WidthAnswers::new);
+        say("accumulator bits", adder.as_ref().map(WidthAnswers::describe_bits));
         say("accumulator rounding", adder.as_ref().map(|adder| adder.rounding().to_string()));
         let fused = answers.floats(&format!("fused.{asked}"));
         say("products", fused.filter(|_| operands.is_some_and(|operands| operands.bits() == 24)).map(|v| fusing(&v)));
@@ -160,11 +160,11 @@ fn rounding_of_ties(bits: usize, answers: &[f32]) -> Option<String> {
 }
 
 /// Answers to the question of the width at one place of the small number: one row an exponent, one column a small number.
-struct Width(Vec<[f32; SMALL.len()]>);
+struct WidthAnswers(Vec<[f32; SMALL.len()]>);
 
-impl Width {
+impl WidthAnswers {
     /// The place at which the fewest bits are kept: there the small number meets a large one before the other.
-    fn new(answers: &[f32]) -> Option<Width> {
+    fn new(answers: &[f32]) -> Option<WidthAnswers> {
         let columns = PLACES * SMALL.len();
         if answers.len() != PLACES * WIDTHS.count() * columns {
             return None;
@@ -172,9 +172,9 @@ impl Width {
         let rows = answers.chunks(columns).collect::<Vec<_>>();
         let at = |place: usize| {
             let own = rows.iter().skip(place * WIDTHS.count()).take(WIDTHS.count());
-            Width(own.filter_map(|row| row[place * SMALL.len()..].first_chunk().copied()).collect())
+            WidthAnswers(own.filter_map(|row| row[place * SMALL.len()..].first_chunk().copied()).collect())
         };
-        (0..PLACES).map(at).min_by_key(Width::bits)
+        (0..PLACES).map(at).min_by_key(WidthAnswers::bits)
     }
 
     fn row(&self, p: u32) -> Option<&[f32; SMALL.len()]> {
@@ -224,7 +224,7 @@ fn fusing(answers: &[f32]) -> String {
     value.to_string()
 }
 
-fn of_matmul(k: usize, sums: &[f32], width: Option<&Width>) -> String {
+fn of_matmul(k: usize, sums: &[f32], width: Option<&WidthAnswers>) -> String {
     let (rows, columns) = (mask_rows(k), mask_columns(k));
     let pairs = rows.iter().flat_map(|i| columns.iter().map(move |j| [*i, *j]));
     let adders = match width {

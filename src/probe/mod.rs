@@ -18,8 +18,10 @@ mod probe_question;
 pub use answers::{Answers, AnswersError, answer_as};
 pub use device_order::DeviceOrder;
 pub use folder::{FILES, write_folder};
-pub use identify::{Arithmetic, Candidate, Emulated, GroupOutcome, Identified, arithmetic, candidates, identify};
-pub use mask_order::{Adder, Inner, Order, find_orders, orders};
+pub use identify::{
+    Candidate, EmulatedAnswers, GroupOutcome, Identified, QuestionArithmetic, arithmetic, candidates, identify,
+};
+pub use mask_order::{Adder, Order, StretchSum, find_orders, orders};
 pub use measure::{Property, measure};
 pub use mode_pattern::{KEYS, Pattern, count_modes};
 pub use probe_question::{GROUPS, Group, Operation, Question, questions};

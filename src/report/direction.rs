@@ -4,7 +4,7 @@ use crate::metric::Better;
 
 /// The direction in which a change in a column counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum ColumnDirection {
     /// A figure that improves this way. An empty cell has none: it is not measured there, or nothing was found to
     /// measure.
     Figure(Better),

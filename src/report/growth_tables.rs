@@ -2,7 +2,7 @@
 
 use crate::record::{FitRecord, SeriesRecord, SuiteRecord, shortest};
 
-use super::growths::{Growth, PowerLaw, growths};
+use super::growths::{MetricGrowth, PowerLaw, growths};
 
 /// The entry in place of the seed, for a fit through the points of all seeds.
 pub(super) const ALL_SEEDS: &str = "all";
@@ -47,7 +47,7 @@ fn of_seed(record: &SeriesRecord) -> Vec<String> {
     row(record, &record.series.seed.to_string(), verdict, fit, record.sizes, record.check.note.clone())
 }
 
-fn pooled(growth: &Growth) -> Option<Vec<String>> {
+fn pooled(growth: &MetricGrowth) -> Option<Vec<String>> {
     let (PowerLaw { fit, .. }, first) = (growth.pooled.as_ref()?, growth.seeds.first()?);
     let mut sizes: Vec<u64> = growth.points.iter().filter(|point| point.is_fitted()).map(|point| point.n).collect();
     sizes.dedup();

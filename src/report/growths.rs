@@ -7,7 +7,7 @@ use crate::record::{Key, Record, Series, SeriesRecord, SuiteRecord};
 use crate::stat::{Fit, Interval};
 
 /// One metric over the sizes of a series, whatever the seed.
-pub struct Growth<'a> {
+pub struct MetricGrowth<'a> {
     /// The plan and the outcome of each seed, in the order of the seeds.
     pub seeds: Vec<&'a SeriesRecord>,
     /// The measured values, sorted by size and seed.
@@ -80,7 +80,7 @@ impl PowerLaw {
     }
 }
 
-impl Growth<'_> {
+impl MetricGrowth<'_> {
     /// The series, of which all but the seed is common.
     pub fn series(&self) -> Option<&Series> {
         self.seeds.first().map(|record| &record.series)
@@ -98,7 +98,7 @@ impl Growth<'_> {
 }
 
 /// The growths that a suite asks for, sorted by series and metric.
-pub fn growths<'a>(suite: &'a SuiteRecord) -> Vec<Growth<'a>> {
+pub fn growths<'a>(suite: &'a SuiteRecord) -> Vec<MetricGrowth<'a>> {
     let mut seeds: BTreeMap<(Series, &str), Vec<&SeriesRecord>> = BTreeMap::new();
     for record in &suite.series {
         let any = Series { seed: 0, ..record.series.clone() };
@@ -118,7 +118,7 @@ pub fn growths<'a>(suite: &'a SuiteRecord) -> Vec<Growth<'a>> {
         let mut points: Vec<GrowthPoint> = seeds.iter().flat_map(of_seed).filter_map(point).collect();
         points.sort_by_key(|point| (point.n, point.seed));
         let pooled = if seeds.len() > 1 { PowerLaw::through(&points) } else { None };
-        Growth { seeds, points, pooled }
+        MetricGrowth { seeds, points, pooled }
     };
     seeds.into_iter().map(growth).collect()
 }

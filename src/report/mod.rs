@@ -18,9 +18,9 @@ mod unexpected;
 mod write;
 
 pub use self::csv::{Row, Table, TableError, is_derived, is_standing, is_suite_report, parse};
-pub use column_docs::{COLUMNS, Column};
-pub use direction::Direction;
-pub use growths::{Growth, GrowthPoint, PowerLaw, growths};
+pub use column_docs::{COLUMNS, ColumnDoc};
+pub use direction::ColumnDirection;
+pub use growths::{GrowthPoint, MetricGrowth, PowerLaw, growths};
 pub use names::direction_of;
 pub use pool::{Pool, Rate, pools};
 pub use said::{heaviest, said};

@@ -4,22 +4,22 @@ use crate::check::{CHECKS, FigureDoc};
 use crate::metric::find_metric;
 
 use super::column_docs::COLUMNS;
-use super::direction::Direction;
+use super::direction::ColumnDirection;
 
 /// The direction in which a change in this column of a report counts.
-pub fn direction_of(column: &str) -> Direction {
+pub fn direction_of(column: &str) -> ColumnDirection {
     let name = column.split(" vs ").next().unwrap_or(column);
     if let Some(metric) = find_metric(name) {
-        return Direction::Figure(metric.better());
+        return ColumnDirection::Figure(metric.better());
     }
     // Several checks of a kind have their setting behind their figures' names.
     let (name, _) = column.split_once('[').unwrap_or((column, ""));
     let figures = || CHECKS.iter().flat_map(|check| check.figures());
     if let Some(FigureDoc { better, .. }) = figures().find(|figure| figure.name == name) {
-        return better.map_or(Direction::Describes, Direction::Figure);
+        return better.map_or(ColumnDirection::Describes, ColumnDirection::Figure);
     }
     if CHECKS.iter().any(|check| check.name() == name) {
-        return Direction::Verdict;
+        return ColumnDirection::Verdict;
     }
-    COLUMNS.iter().find(|known| known.name == name).map_or(Direction::Identifies, |known| known.direction)
+    COLUMNS.iter().find(|known| known.name == name).map_or(ColumnDirection::Identifies, |known| known.direction)
 }

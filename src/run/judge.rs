@@ -14,7 +14,7 @@ use crate::metric::{Accumulator, Sample, Unit};
 use crate::oracle::{self, Demand, Oracle, OracleError, Stats, Truth, TruthTensor};
 use crate::record::{CheckRecord, Figure, Key, Record};
 use crate::subject::{self, Call};
-use crate::suite::{Case, Problem, Rounded};
+use crate::suite::{Case, Problem, TruthType};
 use crate::tensor::Tensor;
 
 use super::cost::{Cost, operations};
@@ -236,8 +236,8 @@ fn truth_of(
             && case.metrics.iter().any(|m| m.against.is_none())
         {
             demands[output] = match (case.rounded, demands[output]) {
-                (Rounded::F64, _) | (_, Demand::Rounded) => Demand::Rounded,
-                (Rounded::Stored, _) => Demand::Stored,
+                (TruthType::F64, _) | (_, Demand::Rounded) => Demand::Rounded,
+                (TruthType::Stored, _) => Demand::Stored,
             };
         }
         for (output, demand) in case.checks.iter().flat_map(|c| c.judge.demands()) {

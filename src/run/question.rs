@@ -12,7 +12,7 @@ use crate::oracle::Oracle;
 use crate::program::{Imported, ProgramSpec};
 use crate::record::Record;
 use crate::subject::{Emulated, Subject};
-use crate::suite::{Case, Expect, PlannedCheck, PlannedMetric, Problem, Rounded};
+use crate::suite::{Case, Expect, PlannedCheck, PlannedMetric, Problem, TruthType};
 
 use super::judge::evaluate;
 use super::shared::Group;
@@ -201,7 +201,7 @@ impl Question {
             checks.push(PlannedCheck { check, setting, judge, expect: Expect::Pass, because: None });
         }
         let id = Case::id_of(&problem, subject.as_ref());
-        let rounded = Rounded::F64;
+        let rounded = TruthType::F64;
         let (fits, line) = (Vec::new(), None);
         let case = Case { id, problem, subject, output, metrics, rounded, checks, fits, line, slow: false };
         let group = Group { cases: vec![&case] };

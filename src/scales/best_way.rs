@@ -2,7 +2,7 @@
 
 use crate::scaled::{Extreme, Quotient, Rounding};
 
-use super::read_case::Case;
+use super::read_case::ReadCase;
 use super::rounded::{self, Block, STEPS, Way, scale_beside};
 use super::zero_use::ZeroUse;
 
@@ -17,7 +17,7 @@ pub(super) struct Ways {
 }
 
 /// The best way of the elements among sampled blocks, with the steps that all scales are off.
-pub(super) fn best_way(case: &Case, blocks: &[(Block, Extreme)], gs: &[f32]) -> Ways {
+pub(super) fn best_way(case: &ReadCase, blocks: &[(Block, Extreme)], gs: &[f32]) -> Ways {
     let ordinary: Vec<&Block> =
         blocks.iter().filter(|(_, extreme)| extreme.is_ordinary()).map(|(block, _)| block).collect();
     let uses: Vec<ZeroUse> = match case.scales.zeros {
@@ -49,7 +49,7 @@ pub(super) fn best_way(case: &Case, blocks: &[(Block, Extreme)], gs: &[f32]) -> 
 }
 
 /// The ways under one use of the zero points and one step, and the number of blocks that the best of them fit.
-fn ways_of(case: &Case, blocks: &[&Block], gs: &[f32], zero: ZeroUse, step: i64) -> (Ways, usize) {
+fn ways_of(case: &ReadCase, blocks: &[&Block], gs: &[f32], zero: ZeroUse, step: i64) -> (Ways, usize) {
     let mut tried: Vec<(Way, usize)> = Vec::new();
     for g in gs {
         for quotient in Quotient::of_scales(case.types.scales, case.scales.zeros.is_some()) {
@@ -73,7 +73,7 @@ fn ways_of(case: &Case, blocks: &[&Block], gs: &[f32], zero: ZeroUse, step: i64)
 }
 
 /// The one of several ways that fit the sampled blocks alike that leaves the fewest blocks of the whole tensor unexplained.
-pub(super) fn way_of_all(case: &Case, ways: &Ways) -> Way {
+pub(super) fn way_of_all(case: &ReadCase, ways: &Ways) -> Way {
     let mut left = ways.same.clone();
     for at in 0..case.scales.codes.len() {
         if left.len() < 2 {

@@ -378,7 +378,7 @@ pub fn scales(given: &Given, elements: &Elements) -> Result<Vec<Scales>, ScalesE
             let codes: Vec<u64> = places.iter().map(|at| codes[*at]).collect();
             let zeros = zeros.as_ref().map(|zeros| places.iter().map(|at| zeros[*at]).collect::<Vec<f64>>());
             for blocks in blocks_of(&elements.dims, dims, native) {
-                // A scale an element is none.
+                // One scale an element is no block scale.
                 if blocks.len() == codes.len() && blocks.sides().iter().any(|side| *side > 1) {
                     found.push(Scales { blocks, scale_type, codes: codes.clone(), zeros: zeros.clone(), exchange });
                 }

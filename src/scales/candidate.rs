@@ -6,7 +6,7 @@ use crate::num::{Direction, round_f64};
 use crate::scaled::{Extreme, Rule, ScaleType, per_tensor_scale, rules_of};
 
 use super::given::Given;
-use super::read_case::Case;
+use super::read_case::ReadCase;
 use super::rounded::{Block, Way, code_beside};
 use super::scales_answer::Class;
 
@@ -46,32 +46,32 @@ impl Status {
 
 /// A rule with the per-tensor scale that it is tried with.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
+pub(super) struct RuleCandidate {
     pub rule: &'static Rule,
     pub g: f32,
     pub status: Status,
 }
 
-impl Candidate {
+impl RuleCandidate {
     /// Codes of a block's scale; empty where the rule leaves it open.
-    pub fn codes(&self, case: &Case, extreme: &Extreme) -> Vec<u64> {
+    pub fn codes(&self, case: &ReadCase, extreme: &Extreme) -> Vec<u64> {
         self.rule.codes(extreme, case.types.element, case.types.scales, self.g)
     }
 
     /// Whether the rule gives a block this code, or leaves it open.
-    pub fn permits(&self, case: &Case, extreme: &Extreme, code: i64) -> bool {
+    pub fn permits(&self, case: &ReadCase, extreme: &Extreme, code: i64) -> bool {
         let codes = self.codes(case, extreme);
         codes.is_empty() || codes.iter().any(|permitted| *permitted as i64 == code)
     }
 
     /// Whether the rule gives a block this zero point, or leaves it open.
-    pub fn permits_zero(&self, case: &Case, extreme: &Extreme, zero: Option<f64>) -> bool {
+    pub fn permits_zero(&self, case: &ReadCase, extreme: &Extreme, zero: Option<f64>) -> bool {
         let Some(zero) = zero else { return true };
         self.zero_point(case, extreme).is_none_or(|own| own == zero)
     }
 
     /// A block's zero point in the type that they are stored in; `None` where the rule leaves it open.
-    pub fn zero_point(&self, case: &Case, extreme: &Extreme) -> Option<f64> {
+    pub fn zero_point(&self, case: &ReadCase, extreme: &Extreme) -> Option<f64> {
         let zero = self.rule.zero_point(extreme, case.types.element)?;
         let format = case.types.zeros.and_then(|dtype| dtype.format());
         Some(format.map_or(zero, |format| round_f64(format, zero, Direction::NearestEven)))
@@ -93,14 +93,14 @@ impl Candidate {
 }
 
 /// All candidates of a reading, those without a fault first.
-pub(super) fn candidates(given: &Given, case: &Case, values: &[f32]) -> Vec<Candidate> {
+pub(super) fn candidates(given: &Given, case: &ReadCase, values: &[f32]) -> Vec<RuleCandidate> {
     let all = rules_of(case.types.scales, case.types.element);
     if case.types.scales != ScaleType::E4M3 {
         let status = |rule: &Rule| match rule.has_zero_points() && case.scales.zeros.is_none() {
             true => Status::WithoutZeros,
             false => Status::None,
         };
-        let of = |rule: &'static Rule| Candidate { rule, g: 1.0, status: status(rule) };
+        let of = |rule: &'static Rule| RuleCandidate { rule, g: 1.0, status: status(rule) };
         return all.into_iter().map(of).collect();
     }
     let levels = match given.per_tensor {
@@ -114,14 +114,14 @@ pub(super) fn candidates(given: &Given, case: &Case, values: &[f32]) -> Vec<Cand
     };
     let of = |(g, has_per_tensor, status): (f32, bool, Status)| {
         let rules = all.iter().filter(move |rule| rule.has_per_tensor() == has_per_tensor);
-        rules.map(move |rule| Candidate { rule, g, status }).collect::<Vec<_>>()
+        rules.map(move |rule| RuleCandidate { rule, g, status }).collect::<Vec<_>>()
     };
     levels.into_iter().flat_map(of).collect()
 }
 
 /// Candidates that agree with the same judged blocks.
 pub(super) struct Ranked {
-    pub members: Vec<Candidate>,
+    pub members: Vec<RuleCandidate>,
     supports: usize,
     refutes: usize,
     /// Whether the class explains all judged blocks.
@@ -129,22 +129,22 @@ pub(super) struct Ranked {
     /// Bytes of zero, infinite and NaN blocks against those of the class's libraries.
     pub edges: &'static str,
     /// Codes of edge blocks that are taken although no library of the class has them.
-    other_edges: Vec<(Edge, i64)>,
+    other_edges: Vec<(EdgeKind, i64)>,
 }
 
 /// Kind of a block that arithmetic does not decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Edge {
+enum EdgeKind {
     Zero,
     Infinite,
     Nan,
 }
 
-fn edge(extreme: &Extreme) -> Option<Edge> {
+fn edge(extreme: &Extreme) -> Option<EdgeKind> {
     match () {
-        () if extreme.has_nan => Some(Edge::Nan),
-        () if extreme.value == 0.0 => Some(Edge::Zero),
-        () if extreme.value.is_infinite() => Some(Edge::Infinite),
+        () if extreme.has_nan => Some(EdgeKind::Nan),
+        () if extreme.value == 0.0 => Some(EdgeKind::Zero),
+        () if extreme.value.is_infinite() => Some(EdgeKind::Infinite),
         () => None,
     }
 }
@@ -177,20 +177,20 @@ impl Ranked {
     }
 
     /// Whether the class gives a block this zero point.
-    pub fn permits_zero(&self, case: &Case, extreme: &Extreme, zero: Option<f64>) -> bool {
+    pub fn permits_zero(&self, case: &ReadCase, extreme: &Extreme, zero: Option<f64>) -> bool {
         self.members[0].permits_zero(case, extreme, zero)
     }
 
     /// Whether the class gives a block this code.
-    pub fn permits(&self, case: &Case, extreme: &Extreme, code: i64) -> bool {
+    pub fn permits(&self, case: &ReadCase, extreme: &Extreme, code: i64) -> bool {
         let is_other_edge = || edge(extreme).is_some_and(|kind| self.other_edges.contains(&(kind, code)));
         self.members[0].permits(case, extreme, code) || is_other_edge()
     }
 }
 
 /// Codes of zero, infinite and NaN blocks, if all blocks of a kind agree and some library has them for some rule.
-fn known_edges(case: &Case, all: &[Candidate], blocks: &[(Block, Extreme)]) -> Option<Vec<(Edge, i64)>> {
-    let mut seen: Vec<(Edge, i64)> = Vec::new();
+fn known_edges(case: &ReadCase, all: &[RuleCandidate], blocks: &[(Block, Extreme)]) -> Option<Vec<(EdgeKind, i64)>> {
+    let mut seen: Vec<(EdgeKind, i64)> = Vec::new();
     for (block, extreme) in blocks {
         let Some(kind) = edge(extreme) else { continue };
         let code = block.scale as i64;
@@ -199,7 +199,7 @@ fn known_edges(case: &Case, all: &[Candidate], blocks: &[(Block, Extreme)]) -> O
         }
         let differs = seen.iter().any(|(other, before)| *other == kind && *before != code);
         // A maximum that loses NaN gives each block its own code.
-        if differs && kind != Edge::Nan {
+        if differs && kind != EdgeKind::Nan {
             return None;
         }
         if !seen.contains(&(kind, code)) {
@@ -211,13 +211,13 @@ fn known_edges(case: &Case, all: &[Candidate], blocks: &[(Block, Extreme)]) -> O
 
 /// Classes of candidates, the best first, for scales that are `offset` steps lower than the rule's.
 pub(super) fn classes(
-    case: &Case,
-    all: &[Candidate],
+    case: &ReadCase,
+    all: &[RuleCandidate],
     blocks: &[(Block, Extreme)],
     offset: i64,
     way: &Way,
 ) -> Vec<Ranked> {
-    let agreement = |one: &Candidate| -> Vec<bool> {
+    let agreement = |one: &RuleCandidate| -> Vec<bool> {
         blocks
             .iter()
             .map(|(block, extreme)| {
@@ -256,7 +256,7 @@ pub(super) fn classes(
         && let Some(edges) = known_edges(case, all, blocks)
     {
         // A library's newer version may treat edges as another one does.
-        let members: Vec<Candidate> =
+        let members: Vec<RuleCandidate> =
             all.iter().zip(&columns).filter(|(_, column)| ordinary(column)).map(|(one, _)| *one).collect();
         if !members.is_empty() {
             let supports = blocks.len();

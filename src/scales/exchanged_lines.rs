@@ -1,7 +1,7 @@
 //! Rows, or lines along another axis, that changed places between a quantised tensor and its input.
 
 use super::candidate::Ranked;
-use super::read_case::Case;
+use super::read_case::ReadCase;
 use super::rounded::{self, Way, code_beside, scale_beside};
 
 /// Lines that are compared with each other, at most: more of them are no exchange of a few.
@@ -28,7 +28,7 @@ impl Moved {
 }
 
 /// Whether a block's input gives the scale and the elements of two other blocks.
-fn gives(case: &Case, top: &Ranked, offset: i64, way: &Way, [own, scale, elements]: [usize; 3]) -> bool {
+fn gives(case: &ReadCase, top: &Ranked, offset: i64, way: &Way, [own, scale, elements]: [usize; 3]) -> bool {
     let mut block = case.block(own);
     let extreme = case.extreme(&block);
     let other = case.block(scale);
@@ -63,7 +63,7 @@ fn partners(lines: &[usize], is_from: impl Fn(usize, usize) -> bool) -> Option<V
 }
 
 /// The fault in words, if all blocks that do not follow lie in a few lines along one axis, and these follow once they change places.
-pub(super) fn fault(case: &Case, top: &Ranked, offset: i64, way: &Way) -> Option<String> {
+pub(super) fn fault(case: &ReadCase, top: &Ranked, offset: i64, way: &Way) -> Option<String> {
     let blocks = &case.scales.blocks;
     let wrong = (0..case.scales.codes.len()).filter(|at| !gives(case, top, offset, way, [*at; 3]));
     let wrong: Vec<Vec<usize>> = wrong.map(|at| blocks.place(at)).collect();

@@ -7,10 +7,10 @@ use crate::tensor::DType;
 
 use super::best_way::{Ways, best_way, way_of_all};
 use super::byte_reading::{self as reading, Exchange};
-use super::candidate::{Candidate, Ranked, Status, candidates, classes};
+use super::candidate::{Ranked, RuleCandidate, Status, candidates, classes};
 use super::exchanged_lines;
 use super::given::{Given, ScalesError};
-use super::read_case::Case;
+use super::read_case::ReadCase;
 use super::rounded::{self, Block, STEPS, Types, Way, code_beside, scale_beside};
 use super::scales_answer::{
     Answer, Class, Disagreement, ElementsAnswer, MOST_NUMBERS, OtherElement, PerTensorAnswer, ZeroPointsAnswer,
@@ -21,7 +21,7 @@ use super::zero_use::ZeroUse;
 const FEW_ELEMENTS: usize = 64;
 
 /// Share of scales that the best rule gives and share of elements that follow, for comparing readings.
-fn score(case: &Case, given: &Given, values: &[f32]) -> f64 {
+fn score(case: &ReadCase, given: &Given, values: &[f32]) -> f64 {
     let blocks: Vec<(Block, Extreme)> = case
         .sample()
         .into_iter()
@@ -37,7 +37,7 @@ fn score(case: &Case, given: &Given, values: &[f32]) -> f64 {
     }
     let all = candidates(given, case, values);
     let steps = [0, 1, -1];
-    let supports = |candidate: &Candidate, step: i64| {
+    let supports = |candidate: &RuleCandidate, step: i64| {
         let is_given = |(block, extreme): &&(Block, Extreme)| {
             candidate.permits(case, extreme, code_beside(case.types.scales, block.scale, -step))
                 && candidate.permits_zero(case, extreme, block.zero)
@@ -82,7 +82,7 @@ pub(super) fn with_input(given: &Given, values: &[f32], dtype: DType) -> Result<
     let mut best: Option<(f64, usize)> = None;
     for (at, (elements, scales)) in readings.iter().enumerate() {
         let types = Types { element: elements.element, scales: scales.scale_type, dtype, zeros };
-        let case = Case { elements, scales, types, values };
+        let case = ReadCase { elements, scales, types, values };
         let is_turned = scales.exchange != Exchange::None || elements.exchange != Exchange::None;
         let is_odd = matches!(scales.scale_type, ScaleType::Inverse(_)) && !given.may_be_reciprocals;
         let score = score(&case, given, values) - if is_turned { 0.05 } else { 0.0 } - if is_odd { 0.05 } else { 0.0 };
@@ -96,7 +96,7 @@ pub(super) fn with_input(given: &Given, values: &[f32], dtype: DType) -> Result<
         return Err(ScalesError::Dims { elements, dtype: given.elements.dtype(), scales, input });
     };
     let types = Types { element: elements.element, scales: scales.scale_type, dtype, zeros };
-    let case = Case { elements, scales, types, values };
+    let case = ReadCase { elements, scales, types, values };
     let found = answer(&case, given, values)?;
     if found.agrees || zeros.is_some() || !elements.element.is_integer() {
         return Ok(found);
@@ -105,7 +105,7 @@ pub(super) fn with_input(given: &Given, values: &[f32], dtype: DType) -> Result<
 }
 
 /// The answer with the zero points of a rule that has them, where those explain what the file's tensors alone do not.
-fn without_zero_points(case: &Case, given: &Given, values: &[f32]) -> Result<Option<Answer>, ScalesError> {
+fn without_zero_points(case: &ReadCase, given: &Given, values: &[f32]) -> Result<Option<Answer>, ScalesError> {
     let all = candidates(given, case, values);
     for one in all.iter().filter(|one| one.status == Status::WithoutZeros) {
         let zero = |at: usize| {
@@ -122,7 +122,7 @@ fn without_zero_points(case: &Case, given: &Given, values: &[f32]) -> Result<Opt
             reading::Scales { zeros: Some((0..case.scales.codes.len()).map(zero).collect()), ..case.scales.clone() };
         let dtype = if one.rule.has_integer_zero_points() { DType::S32 } else { DType::F32 };
         let types = Types { zeros: Some(dtype), ..case.types };
-        let mut found = answer(&Case { scales: &scales, types, ..*case }, given, values)?;
+        let mut found = answer(&ReadCase { scales: &scales, types, ..*case }, given, values)?;
         if found.agrees {
             (found.agrees, found.faults) = (false, one.fault().map(str::to_string).into_iter().collect());
             let (disagree, first_block) = (found.blocks, Some(0));
@@ -141,7 +141,7 @@ fn without_zero_points(case: &Case, given: &Given, values: &[f32]) -> Result<Opt
 }
 
 #[expect(clippy::too_many_lines, reason = "the parts of one record depend on those before")]
-fn answer(case: &Case, given: &Given, values: &[f32]) -> Result<Answer, ScalesError> {
+fn answer(case: &ReadCase, given: &Given, values: &[f32]) -> Result<Answer, ScalesError> {
     let (elements, scales) = (case.elements, case.scales);
     let sample: Vec<(usize, Block, Extreme)> = case
         .sample()
@@ -281,7 +281,7 @@ fn answer(case: &Case, given: &Given, values: &[f32]) -> Result<Answer, ScalesEr
 }
 
 /// The zero points against those of the best class; `None` of files without them.
-fn zero_points(case: &Case, top: &Ranked, way: &Way) -> Option<ZeroPointsAnswer> {
+fn zero_points(case: &ReadCase, top: &Ranked, way: &Way) -> Option<ZeroPointsAnswer> {
     let zeros = case.scales.zeros.as_ref()?;
     let extreme = |at: usize| case.extreme(&case.block(at));
     let differs = |at: &usize| !top.permits_zero(case, &extreme(*at), Some(way.zero.of(zeros[*at])));
@@ -298,7 +298,7 @@ fn zero_points(case: &Case, top: &Ranked, way: &Way) -> Option<ZeroPointsAnswer>
 }
 
 /// All blocks whose scale the best class does not give: their number, and the first with the cost of it.
-fn disagreements(case: &Case, top: &Ranked, offset: i64, way: &Way) -> (usize, Option<Disagreement>) {
+fn disagreements(case: &ReadCase, top: &Ranked, offset: i64, way: &Way) -> (usize, Option<Disagreement>) {
     let (mut count, mut first) = (0, None);
     for at in 0..case.scales.codes.len() {
         let block = case.block(at);
@@ -330,7 +330,7 @@ fn disagreements(case: &Case, top: &Ranked, offset: i64, way: &Way) -> (usize, O
 }
 
 /// Relative error of a block under a scale, with the stored elements or with elements rounded by that scale, and the clamped elements.
-fn cost(case: &Case, block: &Block, scale: u64, way: &Way, is_stored: bool) -> (Option<f64>, usize) {
+fn cost(case: &ReadCase, block: &Block, scale: u64, way: &Way, is_stored: bool) -> (Option<f64>, usize) {
     let number = case.types.scales.decode(scale);
     if !(number > 0.0 && number.is_finite() && block.values.iter().all(|value| value.is_finite())) {
         return (None, 0);
@@ -377,7 +377,7 @@ fn forms(way: &Way, ways: &Ways) -> ElementsAnswer {
     found
 }
 
-fn element_answer(case: &Case, way: &Way, ways: &Ways, all: &[Candidate]) -> ElementsAnswer {
+fn element_answer(case: &ReadCase, way: &Way, ways: &Ways, all: &[RuleCandidate]) -> ElementsAnswer {
     let mut found = forms(way, ways);
     let (types, mut lost) = (&case.types, 0);
     // Scales that the elements of each block were rounded by, for the rules behind them.
@@ -427,7 +427,7 @@ fn element_answer(case: &Case, way: &Way, ways: &Ways, all: &[Candidate]) -> Ele
     }
     found.saturating = (found.saturated > 0).then_some(lost == 0);
     if !found.by_another_scale.is_empty() {
-        let explains = |one: &&Candidate| behind.iter().all(|(extreme, code)| one.permits(case, extreme, *code));
+        let explains = |one: &&RuleCandidate| behind.iter().all(|(extreme, code)| one.permits(case, extreme, *code));
         let names: BTreeSet<&str> = all.iter().filter(explains).map(|one| one.rule.name).collect();
         found.rounded_by_rules = names.into_iter().map(str::to_string).collect();
     }

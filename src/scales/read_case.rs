@@ -8,7 +8,7 @@ use super::rounded::{Block, Types};
 /// Blocks that classes are judged by, at most.
 pub const MOST_BLOCKS: usize = 512;
 /// One reading of a file with its input.
-pub(super) struct Case<'a> {
+pub(super) struct ReadCase<'a> {
     /// Its elements.
     pub elements: &'a Elements,
     /// Its scales.
@@ -19,7 +19,7 @@ pub(super) struct Case<'a> {
     pub values: &'a [f32],
 }
 
-impl Case<'_> {
+impl ReadCase<'_> {
     /// A block's parts.
     pub fn block(&self, block: usize) -> Block {
         let positions = self.scales.blocks.positions(block);

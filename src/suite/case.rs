@@ -8,7 +8,7 @@ use crate::machine::Mode;
 use crate::program::ProgramSpec;
 use crate::subject::Subject;
 
-use super::table::{Expect, Rounded};
+use super::table::{Expect, TruthType};
 
 /// The program and input of a case, whatever its subject. All cases of one problem see the same bits and share one
 /// truth.
@@ -88,7 +88,7 @@ pub struct Case {
     /// In the order of the suite file, as are checks and fits.
     pub metrics: Vec<PlannedMetric>,
     /// The type to which the truth is rounded before metrics measure against it.
-    pub rounded: Rounded,
+    pub rounded: TruthType,
     /// Checks of this case by itself.
     pub checks: Vec<PlannedCheck>,
     /// Checks of the series that this case belongs to.

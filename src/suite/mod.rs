@@ -16,4 +16,4 @@ pub use error::SuiteError;
 pub(crate) use files::is_file;
 pub(crate) use load::fingerprint;
 pub use load::{NameError, Suite, check_name, load, load_folder};
-pub use table::{Expect, Rounded};
+pub use table::{Expect, TruthType};

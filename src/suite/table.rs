@@ -59,7 +59,7 @@ pub(super) struct MatrixTable {
     pub truth: Option<Spanned<String>>,
     /// The type to which the truth is rounded before metrics measure against it; f64 if absent.
     #[serde(default)]
-    pub rounded: Rounded,
+    pub rounded: TruthType,
     /// Sizes; a file has its own.
     pub n: Option<Vec<Spanned<u64>>>,
     /// Rows of a case; those of the program itself if absent.
@@ -156,7 +156,7 @@ impl CheckTable {
 /// The type to which the truth is rounded before a metric measures against it: `rounded` in a suite's file.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub enum Rounded {
+pub enum TruthType {
     /// f64, and no further.
     #[default]
     F64,

@@ -20,16 +20,16 @@ pub fn formats() -> impl Iterator<Item = &'static Format> {
 }
 
 /// One vector with its results.
-struct Judged {
+struct VectorResults {
     vector: Vector,
     /// The exact result, then those of the three accumulators.
     results: [f32; 4],
 }
 
-/// Names of the results, in the order of [`Judged::results`].
+/// Names of the results, in the order of [`VectorResults::results`].
 const RESULTS: [&str; 4] = ["exact", "blocks", "in_unit", "dequantized"];
 
-fn judged(format: &'static Format, number: usize) -> Result<Judged, VectorsError> {
+fn judged(format: &'static Format, number: usize) -> Result<VectorResults, VectorsError> {
     let vector = draw(format, number);
     let block = format.block.unwrap_or(ELEMENTS_OF_A_VECTOR);
     let elements = |codes: &[u8]| codes.iter().map(|code| format.element.decode(*code)).collect();
@@ -41,7 +41,7 @@ fn judged(format: &'static Format, number: usize) -> Result<Judged, VectorsError
     let exact = oracle::scaled_dot::scaled_dot(&dot, &F32)[0] as f32;
     let orders = [ScaledOrder::Tiles(TILE), ScaledOrder::InUnit(TILE), ScaledOrder::Dequantized];
     let [blocks, in_unit, dequantized] = orders.map(|order| scaled_dot(&dot, order)[0]);
-    Ok(Judged { vector, results: [exact, blocks, in_unit, dequantized] })
+    Ok(VectorResults { vector, results: [exact, blocks, in_unit, dequantized] })
 }
 
 /// The first `count` vectors of a format: `a`, `b`, `scale_a`, `scale_b`, `kind` and the results, a row a vector.
@@ -49,7 +49,8 @@ fn judged(format: &'static Format, number: usize) -> Result<Judged, VectorsError
 /// # Errors
 /// If a vector's numbers make no dot.
 pub fn tensors(format: &'static Format, count: usize) -> Result<Vec<(String, Tensor)>, VectorsError> {
-    let all: Vec<Judged> = (0..count).into_par_iter().map(|number| judged(format, number)).collect::<Result<_, _>>()?;
+    let all: Vec<VectorResults> =
+        (0..count).into_par_iter().map(|number| judged(format, number)).collect::<Result<_, _>>()?;
     let rows = |row: &dyn Fn(&Vector) -> Vec<u8>| all.iter().flat_map(|one| row(&one.vector)).collect::<Vec<u8>>();
     let coded = |codes: Vec<u8>, dtype: Option<DType>| {
         let dims = [count, codes.len() / count.max(1)];

@@ -6,7 +6,7 @@ use crate::machine::{LocalError, LocalErrors, Place};
 use crate::tensor::Tensor;
 
 use super::flips::check_scores;
-use super::{Flip, Operation, Setting, WhyError};
+use super::{Flip, Operation, ProgramOnMachine, WhyError};
 
 /// One operation in one trip of the loops around it, if there are any.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,8 +60,8 @@ impl Explanation {
 ///
 /// # Errors
 /// If an operation is not supported by the machine or in f64.
-pub fn explain(setting: &Setting, arguments: &[Tensor], flips: &[Flip]) -> Result<Vec<Explanation>, WhyError> {
-    let Setting { program, mode, scores } = *setting;
+pub fn explain(setting: &ProgramOnMachine, arguments: &[Tensor], flips: &[Flip]) -> Result<Vec<Explanation>, WhyError> {
+    let ProgramOnMachine { program, mode, scores } = *setting;
     let id = check_scores(program, scores)?;
     let width = program.entry().instructions[id].shape.dims().last().copied().unwrap_or(1);
     let errors = LocalErrors::new(program, mode, arguments, scores)?;

@@ -6,7 +6,7 @@ use crate::machine::evaluate;
 use crate::oracle::{Ahead, Demand, Oracle, Prepared, Top, TruthTensor};
 use crate::tensor::{DType, Tensor};
 
-use super::{Setting, WhyError};
+use super::{ProgramOnMachine, WhyError};
 
 /// A row that names another token than the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -34,7 +34,7 @@ pub struct Flips {
 ///
 /// # Errors
 /// If the machine does not support the program.
-pub fn find_flips(setting: &Setting, arguments: &[Tensor], tops: &[Top]) -> Result<Flips, WhyError> {
+pub fn find_flips(setting: &ProgramOnMachine, arguments: &[Tensor], tops: &[Top]) -> Result<Flips, WhyError> {
     let scores = scores_on_machine(setting.program, setting.mode, arguments, setting.scores)?;
     Ok(count_flips(&tokens(&scores), tops))
 }

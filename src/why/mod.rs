@@ -22,7 +22,7 @@ pub type Operation = (ComputationId, ValueId);
 
 /// A program on a machine.
 #[derive(Clone, Copy)]
-pub struct Setting<'a> {
+pub struct ProgramOnMachine<'a> {
     /// The program as the machine runs it: what the mode's excess policy makes of it ([`crate::subject::compile`]).
     pub program: &'a Program,
     /// The machine.

@@ -7,7 +7,7 @@ use crate::rewrite::keep_wide;
 use crate::tensor::Tensor;
 
 use super::flips::{best, scores_on_machine};
-use super::{Explanation, Line, Operation, Setting, WhyError};
+use super::{Explanation, Line, Operation, ProgramOnMachine, WhyError};
 
 /// One run with operations kept wide.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,8 +43,8 @@ pub struct Undone {
 /// `program` with these operations kept wide.
 ///
 /// # Errors
-/// If what comes of it is no program.
-pub fn evaluate_wide(setting: &Setting, arguments: &[Tensor], kept: &[Operation]) -> Result<Tensor, WhyError> {
+/// If the result is no program.
+pub fn evaluate_wide(setting: &ProgramOnMachine, arguments: &[Tensor], kept: &[Operation]) -> Result<Tensor, WhyError> {
     let wide = rewritten(setting.program, kept)?;
     scores_on_machine(&wide, setting.mode, arguments, setting.scores)
 }
@@ -63,7 +63,7 @@ fn rewritten(program: &Program, kept: &[Operation]) -> Result<Program, WhyError>
 /// # Errors
 /// If an operation cannot be kept wide, or is not supported then.
 pub fn undo(
-    setting: &Setting,
+    setting: &ProgramOnMachine,
     arguments: &[Tensor],
     explanation: &Explanation,
     most: usize,
@@ -100,7 +100,7 @@ pub fn undo(
 }
 
 struct TrialRuns<'r> {
-    setting: &'r Setting<'r>,
+    setting: &'r ProgramOnMachine<'r>,
     arguments: &'r [Tensor],
     explanation: &'r Explanation,
     trials: Vec<Trial>,

@@ -22,6 +22,7 @@ mod opcodes;
 mod pairs;
 mod precisions;
 mod predicates;
+mod processor_time;
 mod proven;
 mod published_results;
 mod random_rounding;

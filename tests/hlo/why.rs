@@ -9,7 +9,7 @@ use ulpgate::machine::{LocalErrors, Mode};
 use ulpgate::rewrite::keep_wide;
 use ulpgate::subject;
 use ulpgate::tensor::{DType, Data, Tensor};
-use ulpgate::why::{Explanation, Operation, Setting, Undone, explain, find_flips, tops, undo};
+use ulpgate::why::{Explanation, Operation, ProgramOnMachine, Undone, explain, find_flips, tops, undo};
 
 use crate::worlds::program;
 
@@ -19,7 +19,7 @@ const CPU: &str = "cpu/f32/as-compiled";
 #[track_caller]
 fn explained(program: &Program, mode: &str, arguments: &[Tensor]) -> Vec<(Explanation, Undone)> {
     let mode: Mode = mode.parse().unwrap();
-    let setting = Setting { program, mode: &mode, scores: 0 };
+    let setting = ProgramOnMachine { program, mode: &mode, scores: 0 };
     let tops = tops(program, 0, arguments, &mut |_| {}).unwrap();
     let found = find_flips(&setting, arguments, &tops).unwrap();
     assert_eq!(found.undecided, 0);
@@ -266,7 +266,7 @@ fn a_flip_of_a_decoder_is_explained_and_turned_back() {
     }
     let mode: Mode = "v5e/default/as-compiled".parse().unwrap();
     let program = subject::compile(&program, &mode);
-    let setting = Setting { program: &program, mode: &mode, scores: 0 };
+    let setting = ProgramOnMachine { program: &program, mode: &mode, scores: 0 };
     let tops = tops(&truth, 0, &arguments, &mut |_| {}).unwrap();
     let found = find_flips(&setting, &arguments, &tops).unwrap();
     assert_eq!(

@@ -6,8 +6,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 use ulpgate::probe::{
-    Answers, Arithmetic, Candidate, Emulated, FILES, GROUPS, Identified, Question, arithmetic, candidates, identify,
-    measure, questions,
+    Answers, Candidate, EmulatedAnswers, FILES, GROUPS, Identified, Question, QuestionArithmetic, arithmetic,
+    candidates, identify, measure, questions,
 };
 
 /// A part of a mode with its value.
@@ -19,13 +19,13 @@ fn of_group(group: &str) -> Vec<Question> {
 }
 
 /// The bits of the answers of every mode of a group, in the order of its questions, with the arithmetic that each meets.
-fn answers_of(group: &str, emulated: &mut Emulated) -> Vec<(Candidate, Vec<Vec<u64>>, Vec<Arithmetic>)> {
+fn answers_of(group: &str, emulated: &mut EmulatedAnswers) -> Vec<(Candidate, Vec<Vec<u64>>, Vec<QuestionArithmetic>)> {
     let group = GROUPS.iter().find(|row| row.name == group).unwrap();
     let asked = of_group(group.name);
-    let mut seen: HashMap<Vec<Arithmetic>, Vec<Vec<u64>>> = HashMap::new();
+    let mut seen: HashMap<Vec<QuestionArithmetic>, Vec<Vec<u64>>> = HashMap::new();
     let mut all = Vec::new();
     for candidate in candidates(group).unwrap() {
-        let met: Vec<Arithmetic> = asked.iter().map(|question| arithmetic(question, &candidate.mode)).collect();
+        let met: Vec<QuestionArithmetic> = asked.iter().map(|question| arithmetic(question, &candidate.mode)).collect();
         let bits = seen.entry(met.clone()).or_insert_with(|| {
             let answer = |question: &Question| {
                 let data = emulated.answer(question, &candidate.mode).unwrap().clone();
@@ -41,8 +41,8 @@ fn answers_of(group: &str, emulated: &mut Emulated) -> Vec<(Candidate, Vec<Vec<u
 /// Matmuls of another arithmetic have other answers, pair by pair.
 #[test]
 fn every_two_arithmetics_of_a_matmul_are_told_apart() {
-    let mut classes: BTreeMap<Vec<Vec<u64>>, HashMap<Vec<Arithmetic>, String>> = BTreeMap::new();
-    for (candidate, bits, met) in answers_of("matmul", &mut Emulated::default()) {
+    let mut classes: BTreeMap<Vec<Vec<u64>>, HashMap<Vec<QuestionArithmetic>, String>> = BTreeMap::new();
+    for (candidate, bits, met) in answers_of("matmul", &mut EmulatedAnswers::default()) {
         classes.entry(bits).or_default().entry(met).or_insert_with(|| candidate.mode.to_string());
     }
     let mut alike: Vec<Vec<&String>> = Vec::new();
@@ -61,7 +61,7 @@ fn every_two_arithmetics_of_a_matmul_are_told_apart() {
 /// The refinements that questions of other groups are made for are told apart on every chip where they change anything.
 #[test]
 fn every_value_of_a_refinement_is_told_apart() {
-    let mut emulated = Emulated::default();
+    let mut emulated = EmulatedAnswers::default();
     for (group, key, chip, values) in [
         ("sum", "reduce", "v5e", 3),
         ("scan", "scan", "v5e", 3),
@@ -91,7 +91,7 @@ fn every_value_of_a_refinement_is_told_apart() {
 #[test]
 fn a_mode_is_named_by_its_own_answers() {
     let asked = questions();
-    let mut emulated = Emulated::default();
+    let mut emulated = EmulatedAnswers::default();
     for (text, values, open) in [
         ("v5e/default/off", vec![("chip", "v5e"), ("acc", "block")], vec!["chip", "precision"]),
         ("v6e/highest/off+acc=pairwise", vec![("chip", "v6e"), ("precision", "highest"), ("acc", "pairwise")], vec![]),
@@ -180,7 +180,7 @@ fn xla_on_a_cpu_is_named() {
     let asked = questions();
     let answers = Answers::read(Path::new("tests/data/probe/jax_cpu.npz"), &asked).unwrap();
     assert_eq!(answers.about, "jax 0.10.2 on cpu");
-    let identified = identify(&answers, &asked, &mut Emulated::default()).unwrap();
+    let identified = identify(&answers, &asked, &mut EmulatedAnswers::default()).unwrap();
     let group = |name: &str| identified.groups.iter().find(|outcome| outcome.group.name == name).unwrap();
     let chips = group("function").patterns.iter().flat_map(|pattern| pattern.values("chip"));
     assert_eq!(chips.collect::<BTreeSet<_>>(), BTreeSet::from(["xla-cpu"]));
@@ -212,7 +212,7 @@ fn pytorch_on_a_cpu_is_measured() {
     let asked = questions();
     let answers = Answers::read(Path::new("tests/data/probe/torch_cpu.npz"), &asked).unwrap();
     assert!(answers.about.starts_with("torch 2.15.0"), "{}", answers.about);
-    let identified = identify(&answers, &asked, &mut Emulated::default()).unwrap();
+    let identified = identify(&answers, &asked, &mut EmulatedAnswers::default()).unwrap();
     assert!(identified.patterns.is_empty(), "{:?}", identified.patterns);
     are_measured(
         &answers,
@@ -245,7 +245,7 @@ fn xla_on_an_h200_is_measured() {
     let asked = questions();
     let answers = Answers::read(Path::new("tests/data/probe/jax_h200.npz"), &asked).unwrap();
     assert_eq!(answers.about, "jax 0.11.2 on NVIDIA H200");
-    let identified = identify(&answers, &asked, &mut Emulated::default()).unwrap();
+    let identified = identify(&answers, &asked, &mut EmulatedAnswers::default()).unwrap();
     let group = |name: &str| identified.groups.iter().find(|outcome| outcome.group.name == name).unwrap();
     assert!(group("scan").patterns[0].values("scan") == ["blocked16"]);
     assert!(group("bf16").patterns[0].values("excess").contains(&"gpu"));

@@ -54,6 +54,44 @@ const LINES: usize = 600;
 /// Files that are longer, each with the reason: none at present. A file is split by subject, never by length.
 const LONGER: &[(&str, &str)] = &[];
 
+/// The most source files of a folder.
+const FILES: usize = 15;
+
+/// Folders of more files, and how many: only ever fewer. Registries have a file for each name; the others are rooms that are not
+/// parted yet.
+const LARGER: &[(&str, usize)] = &[
+    ("cli", 37),
+    ("diff/graph", 17),
+    ("ir/ir", 21),
+    ("judge", 17),
+    ("machine", 47),
+    ("machine/mxu", 19),
+    ("machine/symbolic", 16),
+    ("machine/vector", 16),
+    ("numerics/check", 22),
+    ("numerics/explore", 16),
+    ("numerics/input", 23),
+    ("numerics/metric", 22),
+    ("numerics/program", 29),
+    ("oracle", 45),
+    ("scales", 16),
+    ("xla_cpu/codegen", 28),
+];
+
+#[test]
+fn folders_hold_few_files() {
+    let source = root().join("src");
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for path in files(&source, "rs") {
+        let folder = path.parent().unwrap().strip_prefix(&source).unwrap();
+        *counts.entry(folder.to_str().unwrap().replace('\\', "/")).or_default() += 1;
+    }
+    for (folder, count) in counts {
+        let most = LARGER.iter().find(|(name, _)| *name == folder).map_or(FILES, |(_, most)| *most);
+        assert!(count <= most, "src/{folder} has {count} files, {most} are the most: part it by subject");
+    }
+}
+
 /// The folders below `src/` that are crates.
 const HOMES: [&str; 7] = ["fingerprint", "hlo", "ir", "machine", "numerics", "oracle", "xla_cpu"];
 
@@ -152,6 +190,25 @@ fn registries() -> Vec<(&'static str, Vec<Named>)> {
         ("POLICIES", POLICIES.iter().map(|p| item(p.name, p.doc)).collect()),
         ("REFINEMENTS", REFINEMENTS.iter().map(|r| item(r.key, r.doc)).collect()),
     ]
+}
+
+/// Rooms whose fingerprints and keys decide what is the same value. Text for people is made elsewhere.
+const KEYED: [&str; 3] = ["diff/element/", "machine/symbolic/", "probe/identify.rs"];
+
+/// Two values whose `{:?}` texts are alike need not be the same.
+#[test]
+fn no_debug_text_is_an_identity() {
+    let mut read = 0;
+    for source in sources() {
+        let path = &source.path;
+        if KEYED.iter().any(|room| path.starts_with(room)) {
+            read += 1;
+            for (number, line) in source.code() {
+                assert!(!line.contains(":?}"), "src/{path}:{number}: a typed key takes the place of `{{:?}}`");
+            }
+        }
+    }
+    assert!(read > 20, "only {read} files were read");
 }
 
 #[test]

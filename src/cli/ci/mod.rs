@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::gate::{Change, Difference};
+use crate::gate::{Difference, RowChange};
 use crate::record::SuiteRecord;
 use crate::report::{Unexpected, findings};
 use crate::run::Cost;
@@ -190,7 +190,7 @@ fn of_suite(suite: &SuiteRecord, places: &Places) -> Group {
 
 /// The group of a gate's comparisons: a test for each row that differs, or one that passed.
 pub fn of_differences(differences: &[Difference], baseline: &str, places: &Places) -> Group {
-    let is_told = |difference: &&Difference| difference.change != Change::Stray;
+    let is_told = |difference: &&Difference| difference.change != RowChange::Stray;
     let mut tests: Vec<Test> = differences
         .iter()
         .filter(is_told)

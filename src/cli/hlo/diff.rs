@@ -17,7 +17,7 @@ use super::super::ci::Formats;
 use super::super::folder_pair::{FolderPair, Outcome as PairOutcome, name_in_list};
 use super::super::seconds::Limit;
 use super::accepted::{Accepted, ComparedPair};
-use super::diff_problems::{DiffProblems, Told, told};
+use super::diff_problems::{DiffProblems, PrintedFinding, told};
 use super::dump_manifest::DumpManifest;
 use super::eval::inputs;
 use super::next_command::Compared;
@@ -223,7 +223,7 @@ fn run_accepting(
 struct ToldPair {
     exit: Exit,
     /// The changes, and the results that differ.
-    found: Vec<Told>,
+    found: Vec<PrintedFinding>,
     /// The results, where both programs were run and none differs.
     equal_results: Option<Equal>,
 }

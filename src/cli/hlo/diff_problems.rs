@@ -22,13 +22,13 @@ pub struct DiffProblems {
 }
 
 /// A finding of one pair, with the line that is printed for it.
-pub struct Told {
+pub struct PrintedFinding {
     pub line: String,
     pub problem: Problem,
 }
 
 /// The changes and the results of a pair, at the lines of BEFORE.
-pub fn told(before: &Path, module: &Module, changes: &[Change], results: &[Outcome]) -> Vec<Told> {
+pub fn told(before: &Path, module: &Module, changes: &[Change], results: &[Outcome]) -> Vec<PrintedFinding> {
     let (file, sources) = (before.display().to_string(), Sources::new(module));
     let of_change = |change: &Change| {
         let line = sources.instruction(&change.name).map_or(1, |instruction| instruction.at.line as usize);
@@ -40,7 +40,7 @@ pub fn told(before: &Path, module: &Module, changes: &[Change], results: &[Outco
             evidence: change.op_name.iter().map(|name| format!("in JAX: {name}")).collect(),
             place: (file.clone(), line),
         };
-        Told { line: change.to_string(), problem }
+        PrintedFinding { line: change.to_string(), problem }
     };
     let of_result = |result: &Outcome| {
         let text = result.to_string();
@@ -54,7 +54,7 @@ pub fn told(before: &Path, module: &Module, changes: &[Change], results: &[Outco
             evidence: lines.map(|line| line.trim().to_string()).collect(),
             place: (file.clone(), 1),
         };
-        Told { line: first, problem }
+        PrintedFinding { line: first, problem }
     };
     let differing = results.iter().filter(|result| result.differing > 0);
     changes.iter().map(of_change).chain(differing.map(of_result)).collect()
@@ -92,8 +92,9 @@ impl DiffProblems {
     }
 
     /// Adds a pair with an accepted list: findings that are not in it, and lines of it that are gone.
-    pub fn add_accepted(&mut self, name: &Path, found: Vec<Told>, new: &[String], gone: &[String]) {
-        let is_new = |told: &Told| new.contains(&told.line) || told.problem.evidence.iter().any(|own| has(new, own));
+    pub fn add_accepted(&mut self, name: &Path, found: Vec<PrintedFinding>, new: &[String], gone: &[String]) {
+        let is_new =
+            |told: &PrintedFinding| new.contains(&told.line) || told.problem.evidence.iter().any(|own| has(new, own));
         let gone = gone.iter().map(|line| Problem {
             rule: "gone".to_string(),
             verdict: "gone".to_string(),

@@ -31,7 +31,7 @@ use super::terminal::note;
 use super::{Exit, Failure};
 
 #[derive(Subcommand)]
-pub enum Command {
+pub enum HloCommand {
     /// List what a compiler or a flag changed in a program's precision
     Diff(diff::HloDiffArguments),
     /// Run an HLO file on the machine, or over the real numbers
@@ -42,34 +42,34 @@ pub enum Command {
     Why(why::HloWhyArguments),
 }
 
-impl Command {
+impl HloCommand {
     /// The seconds that it may take.
     pub(super) fn seconds(&self) -> Option<u64> {
         match self {
-            Command::Diff(arguments) => arguments.limit.seconds,
-            Command::Eval(arguments) => arguments.limit.seconds,
-            Command::Show(_) => None,
-            Command::Why(arguments) => arguments.limit.seconds,
+            HloCommand::Diff(arguments) => arguments.limit.seconds,
+            HloCommand::Eval(arguments) => arguments.limit.seconds,
+            HloCommand::Show(_) => None,
+            HloCommand::Why(arguments) => arguments.limit.seconds,
         }
     }
 
     /// Whether the output is read by a program, so that nothing of it may be left out.
     pub(super) fn is_for_programs(&self) -> bool {
         match self {
-            Command::Diff(arguments) => arguments.json,
-            Command::Eval(arguments) => arguments.json,
-            Command::Show(arguments) => arguments.json || arguments.dot,
-            Command::Why(arguments) => arguments.json,
+            HloCommand::Diff(arguments) => arguments.json,
+            HloCommand::Eval(arguments) => arguments.json,
+            HloCommand::Show(arguments) => arguments.json || arguments.dot,
+            HloCommand::Why(arguments) => arguments.json,
         }
     }
 }
 
-pub fn run(command: &Command, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub fn run(command: &HloCommand, out: &mut dyn Write) -> Result<Exit, Failure> {
     match command {
-        Command::Diff(arguments) => diff::run(arguments, out),
-        Command::Eval(arguments) => eval::run(arguments, out),
-        Command::Show(arguments) => show::run(arguments, out),
-        Command::Why(arguments) => why::run(arguments, out),
+        HloCommand::Diff(arguments) => diff::run(arguments, out),
+        HloCommand::Eval(arguments) => eval::run(arguments, out),
+        HloCommand::Show(arguments) => show::run(arguments, out),
+        HloCommand::Why(arguments) => why::run(arguments, out),
     }
 }
 

@@ -16,7 +16,8 @@ use crate::run::{World, check_memory};
 use crate::subject;
 use crate::tensor::{DType, Tensor};
 use crate::why::{
-    Explanation, Flip, Operation, Setting, Undone, count_flips, evaluate_wide, explain, find_flips, tokens, tops, undo,
+    Explanation, Flip, Operation, ProgramOnMachine, Undone, count_flips, evaluate_wide, explain, find_flips, tokens,
+    tops, undo,
 };
 
 use super::super::seconds::Limit;
@@ -154,7 +155,7 @@ pub fn run(arguments: &HloWhyArguments, out: &mut dyn Write) -> Result<Exit, Fai
     let scores = output(&import.program, &arguments.scores).map_err(|why| fail(&why))?;
     let true_scores = output(truth, &arguments.scores).map_err(|why| fail(&why))?;
     let program = subject::compile(&import.program, &arguments.mode);
-    let setting = Setting { program: &program, mode: &arguments.mode, scores };
+    let setting = ProgramOnMachine { program: &program, mode: &arguments.mode, scores };
     let named = ToldResult { program: &program, sources: Sources::new(&module) };
     let windows = windows(arguments, &import)?;
     let kept: Vec<Vec<Operation>> = arguments.keep.iter().map(|words| named.matching(words)).collect();

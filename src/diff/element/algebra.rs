@@ -1,14 +1,14 @@
 //! Value of an element over the real numbers: a number times a product of atoms.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::collections::HashSet;
+use std::hash::BuildHasherDefault;
 
 use crate::analysis::Precision;
 use crate::num::F32;
 use crate::tensor::DType;
 
-/// A fingerprint.
-pub type Print = u128;
+use super::element_function::ElementFunction;
+pub use super::element_print::{Print, Prints, Taken, absorb, print_of_key};
 
 /// The roundings that a number has passed since it was made: their place in [`Algebra::ways`].
 pub type RoundingsId = u32;
@@ -84,40 +84,6 @@ impl Element {
 
 const NUMBER: Print = 0x6e75_6d62_6572;
 
-/// One more word of a fingerprint. Each step is a bijection of the state for a given word, and of the word for a given state.
-#[inline]
-pub fn absorb(state: Print, word: Print) -> Print {
-    let mut x = (state.rotate_left(23) ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
-    x = (x ^ x >> 67).wrapping_mul(0xda94_2042_e4dd_58b5_1319_8a2e_0370_7345);
-    x = (x ^ x >> 59).wrapping_mul(0x87c3_7b91_1142_53d5_4cf5_ad43_2745_937f);
-    x ^ x >> 64
-}
-
-/// The fingerprint of a text.
-pub fn print_of(text: &str) -> Print {
-    text.bytes().fold(text.len() as Print, |state, byte| absorb(state, byte.into()))
-}
-
-/// The fingerprint of a key, by the words that it hashes.
-pub fn print_of_key(key: &impl Hash) -> Print {
-    let mut words = Words(0);
-    key.hash(&mut words);
-    words.0
-}
-
-/// A hasher that keeps all bits of the fingerprint.
-struct Words(Print);
-
-impl Hasher for Words {
-    fn finish(&self) -> u64 {
-        self.0 as u64
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |state, byte| absorb(state, (*byte).into()));
-    }
-}
-
 /// Bits by which a number is distinguished.
 fn bits(by: f64, float: bool) -> u64 {
     let exact = (by + 0.0).to_bits();
@@ -128,27 +94,6 @@ fn bits(by: f64, float: bool) -> u64 {
     let rounded = (exact + (1 << 44)) >> 45 << 45;
     if f64::from_bits(rounded).abs() == 1.0 { f64::from(by as f32).to_bits() } else { rounded }
 }
-
-/// Fingerprints are random already.
-#[derive(Clone, Copy, Default)]
-pub struct Taken(u64);
-
-impl Hasher for Taken {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
-    }
-
-    fn write_u128(&mut self, print: u128) {
-        self.0 = print as u64 ^ (print >> 64) as u64;
-    }
-}
-
-/// A map by fingerprint.
-pub type Prints<T> = HashMap<Print, T, BuildHasherDefault<Taken>>;
 
 /// Rules that combine elements, with the sums, maxima and masks made so far.
 #[derive(Debug)]
@@ -199,7 +144,7 @@ impl Algebra {
         if vanishes || is_odd {
             let (x, y) = (a.print(true), b.print(true));
             let (x, y) = if commutes { (x.min(y), x.max(y)) } else { (x, y) };
-            return Element::atom(absorb(absorb(print_of("odd"), x), y));
+            return Element::atom(absorb(absorb(ElementFunction::OddProduct.print(), x), y));
         }
         // What is nearly one is no factor.
         let by = if (by as f32).abs() == 1.0 { by.signum() } else { by };
@@ -232,14 +177,14 @@ impl Algebra {
         }
         let opposite = terms.wrapping_neg();
         let (least, by) = if opposite < terms { (opposite, -1.0) } else { (terms, 1.0) };
-        let product = absorb(print_of("sum"), least);
+        let product = absorb(ElementFunction::Sum.print(), least);
         self.sums.insert(product, least);
         Element { product, by, way: WHOLE }
     }
 
     /// One where a predicate holds, zero where not.
     pub fn mask(&mut self, predicate: Element) -> Element {
-        let product = absorb(print_of("mask"), predicate.print(false));
+        let product = absorb(ElementFunction::Mask.print(), predicate.print(false));
         self.masks.insert(product, predicate);
         Element::atom(product)
     }
@@ -278,7 +223,7 @@ impl Algebra {
 
     /// The maximum of candidates.
     pub fn maximum(&mut self, candidates: Print) -> Element {
-        let product = absorb(print_of("maximum"), candidates);
+        let product = absorb(ElementFunction::Maximum.print(), candidates);
         self.maxima.insert(product, candidates);
         Element::atom(product)
     }

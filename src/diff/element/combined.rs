@@ -9,7 +9,8 @@ use crate::num::BF16;
 use crate::tensor::DType;
 
 use super::super::graph::roles;
-use super::algebra::{Algebra, Element, Print, RoundingsId, absorb, print_of};
+use super::algebra::{Algebra, Element, Print, RoundingsId, absorb};
+use super::element_function::{ElementFunction, RegionKey};
 use super::follow::{Abandoned, FollowResult, FollowedElements, FollowedOperation, Follower, Labels, holds};
 use super::label::Label;
 
@@ -62,17 +63,19 @@ impl Follower<'_> {
         width: usize,
     ) -> FollowedElements {
         let regions = &self.analysis.regions;
-        let loosely = match regions.reducer_but_for_rounding(to_apply) {
-            Some(reducer) => format!("{reducer:?}"),
-            None => self.region(to_apply),
+        let name = |reducer: Option<Reducer>| match reducer {
+            Some(reducer) => ElementFunction::Reduce(reducer).print(),
+            None => {
+                let region = RegionKey::new(&self.analysis.program.computations, to_apply);
+                ElementFunction::ReduceByRegion(region).print()
+            }
         };
-        let strictly =
-            regions.reducer(to_apply).map_or_else(|| self.region(to_apply), |reducer| format!("{reducer:?}"));
+        let [loosely, strictly] = [regions.reducer_but_for_rounding(to_apply), regions.reducer(to_apply)].map(name);
         let floats: Vec<bool> = (0..arrays.len()).map(|slot| site.is_float(slot)).collect();
         let label = self.record.number(Label::Reduce);
         let mut results = vec![Vec::new(); arrays.len()];
         for row in 0..arrays[0].len() / width {
-            let [mut content, mut exact] = [&loosely, &strictly].map(|text| print_of(text));
+            let [mut content, mut exact] = [loosely, strictly];
             for (slot, float) in floats.iter().enumerate() {
                 let init = site.of(arrays.len() + slot)[0];
                 for element in arrays[slot][row * width..(row + 1) * width].iter().chain([&init]) {
@@ -104,7 +107,7 @@ impl Follower<'_> {
         self.spend(out_dims.iter().chain(&extents).product())?;
         let strides = movement::row_major(dims);
         let (init, float) = (site.of(1)[0], site.is_float(0));
-        // How a window is summed hangs on all of it.
+        // The order of a window's sum depends on all of its extents.
         let seen: Vec<usize> = extents.iter().zip(dims).map(|(extent, size)| *extent.min(size)).collect();
         let width: usize = seen.iter().product();
         let label = self.labels(site, joint, width, true);
@@ -185,7 +188,7 @@ impl Follower<'_> {
                 self.algebra.sum(terms)
             }
             JointOperation::Both(by) => {
-                let name = print_of(by.name());
+                let name = ElementFunction::Any(by).print();
                 let mut prints: Vec<Print> = all().map(|e| e.print(false)).collect();
                 prints.sort_unstable();
                 prints.dedup();

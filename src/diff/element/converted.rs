@@ -4,7 +4,8 @@ use crate::analysis::Precision;
 use crate::num::{Direction, FORMATS, round_f64};
 use crate::tensor::DType;
 
-use super::algebra::{Element, absorb, print_of};
+use super::algebra::{Element, absorb};
+use super::element_function::ElementFunction;
 use super::follow::{FollowedOperation, Follower, holds};
 use super::made::LabelId;
 use super::whole_number;
@@ -27,13 +28,13 @@ impl Follower<'_> {
             }
             (false, false, Some(by)) if to != DType::Pred => match whole_number::wrap(by as i128, to) {
                 Some(by) => Element::number(by),
-                None => Element::atom(absorb(print_of("convert"), x.print(false))),
+                None => Element::atom(absorb(ElementFunction::Convert(to, to).print(), x.print(false))),
             },
             (_, _, Some(by)) if to == DType::Pred => Element::number(f64::from(by != 0.0)),
             // Wide enough integers are the same numbers.
             (false, false, None) if whole_number::keeps(site.dtype(0).unwrap_or(to), to) => x,
             _ => {
-                let name = print_of(&format!("convert {} {to}", site.dtype(0).unwrap_or(to)));
+                let name = ElementFunction::Convert(site.dtype(0).unwrap_or(to), to).print();
                 let element = Element::atom(absorb(name, x.print(from_float)));
                 if from_float || to.is_float() { self.make(site, label, element, &[(x, from_float)]) } else { element }
             }
@@ -45,7 +46,7 @@ impl Follower<'_> {
         if site.dtype(0) == Some(to) {
             return x;
         }
-        let name = print_of(&format!("bits {} {to}", site.dtype(0).unwrap_or(to)));
+        let name = ElementFunction::Bits(site.dtype(0).unwrap_or(to), to).print();
         let element = Element::atom(absorb(name, x.exactly(from_float)));
         let made = self.make(site, label, element, &[(x, from_float)]);
         Element { way: self.algebra.of_argument(to), ..made }
@@ -57,9 +58,10 @@ impl Follower<'_> {
         match format {
             Some(format) => Element::number(round_f64(format, by, Direction::NearestEven)),
             None if holds(to, by) && to.exponent_bits >= 8 => x,
-            None => {
-                Element { way: self.algebra.round(0, to), ..Element::atom(absorb(print_of("round"), x.exactly(true))) }
-            }
+            None => Element {
+                way: self.algebra.round(0, to),
+                ..Element::atom(absorb(ElementFunction::Round.print(), x.exactly(true)))
+            },
         }
     }
 }

@@ -9,7 +9,8 @@ use crate::ir::{Class, Computation, ComputationId, Instruction, Op, Shape, Value
 use crate::tensor::DType;
 
 use super::super::graph::ArithmeticHabits;
-use super::algebra::{Algebra, Element, Print, WHOLE, absorb, print_of};
+use super::algebra::{Algebra, Element, Print, WHOLE, absorb};
+use super::element_function::{ElementFunction, OperationKey};
 use super::element_room;
 use super::label::{Label, OrderOfAdditions};
 use super::made::{AdditionsId, LabelId, Made, MakingRecord};
@@ -184,7 +185,7 @@ impl<'a> Follower<'a> {
         }
         element_room::fits(shape.elements(), self.left).then_some(()).ok_or(Abandoned)?;
         let way = shape.dtype().map_or(WHOLE, |dtype| self.algebra.of_argument(dtype));
-        let name = absorb(print_of("argument"), number as Print);
+        let name = ElementFunction::Argument(number).print();
         let elements: Vec<Element> =
             (0..shape.elements()).map(|at| Element { way, ..Element::atom(absorb(name, at as Print)) }).collect();
         elements.iter().for_each(|element| self.record.note_source(*element, self.at));
@@ -277,7 +278,7 @@ impl<'a> Follower<'a> {
     /// Elements that the other program does not have: for operations that are not followed, and for code that adds
     /// unrounded products, of which only the expressions know the terms.
     fn unknown(&self, site: &FollowedOperation) -> FollowedElements {
-        let own = absorb(absorb(self.own, self.at as Print), print_of(&site.instruction.name));
+        let own = absorb(absorb(self.own, self.at as Print), ElementFunction::Unknown(&site.instruction.name).print());
         let mut part = 0;
         results(&site.instruction.shape, &mut |elements| {
             part += 1;
@@ -289,13 +290,12 @@ impl<'a> Follower<'a> {
     /// Results that may each depend on all operands.
     pub fn whole(&mut self, site: &FollowedOperation) -> FollowedElements {
         let instruction = site.instruction;
-        let region = instruction.op.callees().map(|id| self.region(id));
-        let text = region.fold(format!("{:?}", without_callees(&instruction.op)), |text, region| text + &region);
-        let mut content = print_of(&text);
+        let operation = OperationKey::new(&self.analysis.program.computations, &instruction.op);
+        let mut content = ElementFunction::Whole(operation).print();
         let mut exact = content;
         for (slot, (operand, shape)) in site.operands.iter().zip(&site.shapes).enumerate() {
             let float = site.is_float(slot);
-            let dims = print_of(&shape.to_string());
+            let dims = ElementFunction::Operand(shape).print();
             (content, exact) = (absorb(content, dims), absorb(exact, dims));
             for element in operand.arrays().into_iter().flatten() {
                 (content, exact) = (absorb(content, element.print(float)), absorb(exact, element.exactly(float)));
@@ -313,14 +313,6 @@ impl<'a> Follower<'a> {
         });
         value.arrays().into_iter().flatten().for_each(|element| self.record.note(*element, made));
         value
-    }
-
-    /// Text of a region, without names.
-    pub fn region(&self, id: ComputationId) -> String {
-        let region = &self.analysis.program.computations[id];
-        let say = |i: &Instruction| format!(" {:?} {:?} {}", without_callees(&i.op), i.operands, i.shape);
-        let all: String = region.instructions.iter().map(say).collect();
-        format!("{all} gives {}", region.root)
     }
 
     /// Says that this operation made an element of these operands, and gives it with its roundings.
@@ -384,13 +376,6 @@ pub fn holds(format: Precision, number: f64) -> bool {
     number == 0.0
         || !number.is_finite()
         || bits.trailing_zeros() + format.fraction_bits >= 64 && (number as f32).is_normal()
-}
-
-/// The operation without the numbers of the computations that it calls.
-fn without_callees(op: &Op) -> Op {
-    let mut op = op.clone();
-    op.callees_mut().for_each(|callee| *callee = 0);
-    op
 }
 
 /// Elements that are moved and not changed; of all operands but the start indices.

@@ -6,7 +6,8 @@ use crate::num::{Direction, F32, round_f64};
 use crate::tensor::DType;
 
 use super::super::graph::constant_fold;
-use super::algebra::{Algebra, Element, Print, absorb, print_of};
+use super::algebra::{Algebra, Element, absorb};
+use super::element_function::ElementFunction;
 use super::follow::{FollowedElements, FollowedOperation, Follower, holds};
 use super::label::Label;
 use super::made::LabelId;
@@ -75,7 +76,7 @@ impl Follower<'_> {
         }
         let float = site.is_float(0);
         let is_pred = site.dtype(0) == Some(DType::Pred);
-        let name = || print_of(unary.name());
+        let name = || ElementFunction::Unary(unary).print();
         // What has the other sign.
         let (opposite, bare) = (x.by < 0.0, Element { by: x.by.abs(), ..x });
         let element = match unary {
@@ -100,12 +101,12 @@ impl Follower<'_> {
                 None => return Element::atom(absorb(name(), x.print(false))),
             },
             Unary::Rsqrt => {
-                let root = absorb(print_of(Unary::Sqrt.name()), x.print(true));
+                let root = absorb(ElementFunction::Unary(Unary::Sqrt).print(), x.print(true));
                 Element::atom(root.wrapping_neg())
             }
             Unary::Exponential if opposite => Element::atom(absorb(name(), bare.print(true)).wrapping_neg()),
             Unary::Logistic => {
-                let power = absorb(print_of(Unary::Exponential.name()), bare.print(true));
+                let power = absorb(ElementFunction::Unary(Unary::Exponential).print(), bare.print(true));
                 let power = Element::atom(if opposite { power } else { power.wrapping_neg() });
                 let terms = self.algebra.term(Element::number(1.0), true).wrapping_add(self.algebra.term(power, true));
                 let sum = self.algebra.sum(terms);
@@ -145,7 +146,8 @@ impl Follower<'_> {
                 {
                     return Element::number(by);
                 }
-                let element = Element::atom(absorb(absorb(print_of(binary.name()), a.print(true)), b.print(true)));
+                let name = ElementFunction::Binary(binary).print();
+                let element = Element::atom(absorb(absorb(name, a.print(true)), b.print(true)));
                 self.make(site, label, element, &[(a, true), (b, true)])
             }
             _ => self.integers(site, label, binary, a, b),
@@ -201,7 +203,7 @@ impl Follower<'_> {
             _ => {
                 let (x, y) = (a.print(false), b.print(false));
                 let (x, y) = if binary.commutes() { (x.min(y), x.max(y)) } else { (x, y) };
-                Element::atom(absorb(absorb(print_of(&format!("{} {to}", binary.name())), x), y))
+                Element::atom(absorb(absorb(ElementFunction::Integers(binary, to).print(), x), y))
             }
         }
     }
@@ -262,7 +264,7 @@ impl Follower<'_> {
         if self.algebra.is_positive(a) && self.algebra.is_positive(b) {
             self.algebra.note_positive(sum);
         }
-        // The opposite of a sum is that of the opposite terms, bit for bit; a sum that is one term is none.
+        // The opposite of a sum is that of the opposite terms, bit for bit; one term alone is no sum.
         let [x, y] = [a, b].map(|e| if sum.by < 0.0 { e.negate() } else { e });
         let both = if x.exactly(true) <= y.exactly(true) { [x, y] } else { [y, x] };
         let label = match self.is_fused() {
@@ -367,8 +369,7 @@ impl Follower<'_> {
         let [x, y] = [a, b].map(|e| e.print(float));
         let swaps = one == Compare::Eq && y < x;
         let (a, b, x, y) = if swaps { (b, a, y, x) } else { (a, b, x, y) };
-        let name: Print =
-            print_of(&format!("{} {}", one.name(), if float { format!("{order:?}") } else { String::new() }));
+        let name = ElementFunction::Compare(one, float.then_some(order)).print();
         let element = Element::atom(absorb(absorb(name, x), y));
         if float {
             let label = self.record.number(Label::Compare(one));
@@ -395,7 +396,7 @@ impl Follower<'_> {
             (true, Some(0.0), None) => Algebra::multiply(no, self.algebra.mask(by.negate())),
             _ => {
                 let prints = [by.print(false), yes.print(float), no.print(float)];
-                Element::atom(prints.into_iter().fold(print_of("select"), absorb))
+                Element::atom(prints.into_iter().fold(ElementFunction::Select.print(), absorb))
             }
         };
         if float && self.algebra.is_positive(yes) && self.algebra.is_positive(no) {

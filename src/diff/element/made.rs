@@ -5,13 +5,14 @@ use std::hash::BuildHasherDefault;
 
 use crate::ir::ValueId;
 
-use super::algebra::{Element, Print, Prints, RoundingsId, Taken, absorb, print_of, print_of_key};
+use super::algebra::{Element, Print, Prints, RoundingsId, Taken, absorb, print_of_key};
+use super::element_function::ElementFunction;
 use super::label::{Label, OrderOfAdditions};
 
 /// An operation that made an element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Made {
-    /// Fingerprint of what decides its bits: the operation, its operands and how they are rounded.
+    /// Fingerprint of all that decides its bits: the operation, its operands and how they are rounded.
     pub print: Print,
     /// The operation.
     pub label: LabelId,
@@ -122,7 +123,7 @@ impl MakingRecord {
         let ways = self.ways(&[]);
         self.note(
             element,
-            Made { print: absorb(print_of("parameter"), element.way.into()), label, order: None, ways, at },
+            Made { print: absorb(ElementFunction::Source.print(), element.way.into()), label, order: None, ways, at },
         );
     }
 

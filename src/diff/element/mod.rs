@@ -9,6 +9,8 @@ mod algebra;
 mod claim;
 mod combined;
 mod converted;
+mod element_function;
+mod element_print;
 mod element_room;
 mod follow;
 mod in_place;

@@ -3,13 +3,15 @@
 use crate::analysis::Comparator;
 use crate::ir::{CompareOrder, ComputationId};
 
-use super::algebra::{Element, Print, absorb, print_of};
+use super::algebra::{Element, Print, absorb};
+use super::element_function::ElementFunction;
 use super::follow::{FollowResult, FollowedElements, FollowedOperation, Follower};
 use super::label::Label;
 
 /// Order of rows.
 struct RowOrder {
-    text: String,
+    /// The fingerprint of the order.
+    print: Print,
     /// Whether equal keys keep their order, by the sort itself or by a comparator that looks where they stood.
     stable: bool,
     /// Whether only equal bits are equal keys, so that it does not matter which goes first.
@@ -18,8 +20,8 @@ struct RowOrder {
 
 impl RowOrder {
     fn new(descending: bool, order: CompareOrder, canonical: bool, stable: bool) -> RowOrder {
-        let text = format!("sorted {descending} {order:?} {canonical}");
-        RowOrder { text, stable, total: order == CompareOrder::Total && !canonical }
+        let print = ElementFunction::Sort { descending, order, canonical }.print();
+        RowOrder { print, stable, total: order == CompareOrder::Total && !canonical }
     }
 }
 
@@ -97,10 +99,10 @@ impl Follower<'_> {
         let (of_keys, of_carried) = (way(keys), carried.map_or(Some(0), way));
         let bare = |e: &Element, way: Option<u32>| if way.is_some() { Element { way: 0, ..*e } } else { *e };
         let fold = |state: Print, print: Print| absorb(state, print);
-        let name = print_of(&order.text);
+        let name = order.print;
         let name = if order.total && carried.is_none() { name } else { absorb(name, order.stable.into()) };
         let (content, exact) = match carried {
-            // Rounding keeps the order of keys but may make them equal, so that what is carried hangs on it.
+            // Rounding keeps the order of keys but may make them equal: the order of carried operands then depends on it.
             Some(carried) => {
                 let both = |state: Print, strict: bool| {
                     let state =

@@ -91,7 +91,7 @@ impl Expressions {
                     return update;
                 }
             }
-            // What lies outside of the array is not updated, which may be written down.
+            // Places outside of the array are not updated, which may be written down.
             (ExpressionHead::Update, &[array, updates]) => {
                 if let (ExpressionHead::Select, &[places, updates, kept]) = self.get(updates)
                     && *self.get(places).0 == ExpressionHead::Integers

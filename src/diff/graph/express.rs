@@ -200,9 +200,9 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
             }
             Op::ApproxTopK(attributes) => {
                 let dims = self.computation.instructions[instruction.operands[0]].shape.dims();
-                let n = dims.get(attributes.reduction_dim).copied().unwrap_or(0);
+                let n = dims[attributes.reduction_dim];
                 let whole = attributes.reduction_input_size_override;
-                let size = approx::output_size(n, dims.len(), attributes.k, attributes.recall_target, false, whole);
+                let size = approx::output_size(n, dims.len(), attributes.k, attributes.recall_target, whole);
                 let bins = size.map_or(n, |(bins, _)| bins);
                 value.selection = Some(TopKSelection::of_bins(attributes.recall_target, bins, n));
                 if attributes.aggregate_to_topk {
@@ -212,7 +212,7 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
             }
             Op::PartialReduce(attributes) => {
                 let over = self.computation.instructions[instruction.operands[0]].shape.dims();
-                let n = over.get(attributes.reduction_dim).copied().unwrap_or(0);
+                let n = over[attributes.reduction_dim];
                 let rows = over.iter().product::<usize>() / n.max(1);
                 let bins = elements / 2 / rows.max(1);
                 value.selection = Some(TopKSelection::of_bins(attributes.recall_target, bins, n));
@@ -307,6 +307,7 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
         let is_number = |id: &ExpressionId| *id == self.integers || self.expressions.value(*id).is_some();
         let numbers: Vec<bool> = operands.iter().map(is_number).collect();
         let fill = operands.iter().zip(&numbers).find(|(_, is_number)| **is_number).map(|(id, _)| *id);
+        // Where all are numbers, nothing is between them: 0..0.
         let from = numbers.iter().position(|is_number| !is_number).unwrap_or(0);
         let to = numbers.iter().rposition(|is_number| !is_number).map_or(0, |last| last + 1);
         let around = || (0..from).chain(to..operands.len());

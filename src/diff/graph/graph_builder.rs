@@ -144,7 +144,7 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
             Some(held) => held.first().unwrap_or(Precision::UNLIMITED),
             None => holds.meet(moved_bits),
         };
-        // An element of a tuple is rounded by what makes the tuple.
+        // An element of a tuple is rounded by the tuple's producer.
         let made_by = if let Op::GetTupleElement(_) = instruction.op { instruction.operands[0] } else { id };
         let rounds = self.held.get(made_by).is_some_and(|held| held.computes);
         let accumulation = accumulates_in(self.analysis.program, regions, instruction);

@@ -128,7 +128,7 @@ fn apart(pair: &Pair, before: ExpressionId, after: ExpressionId) -> Vec<[Express
             hides = true;
             continue;
         }
-        // Where more differs than the sign, that is told of.
+        // Where more differs than the sign, the change names it.
         let unsigned = sides.map(|id| expressions.without_sign(id));
         if unsigned != sides && unsigned[0] != unsigned[1] {
             open.push(unsigned);
@@ -149,7 +149,7 @@ fn apart(pair: &Pair, before: ExpressionId, after: ExpressionId) -> Vec<[Express
             found.push(sides);
             continue;
         };
-        // A constant is told of with the operation that uses it.
+        // A constant is reported with the operation that uses it.
         // Nor is there anything in values that both programs have: another one is used.
         match below.iter().flatten().any(|id| is_leaf(expressions, *id))
             || below.iter().any(|sides| are_known(pair, *sides))

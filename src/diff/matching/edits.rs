@@ -33,7 +33,7 @@ pub fn find_edits(before: &Graph, after: &Graph, expressions: &Expressions) -> V
             continue;
         }
         let sides = [&before.entry().instructions[value], &after.entry().instructions[other]];
-        // What was edited below is told of there.
+        // Edits of operands are reported at the operands.
         let in_place = |id: &ValueId| others[counterparts[*id]];
         let normal =
             |graph: &Graph, side: &Instruction, operands| numbering.normal(&side.op, operands, &graph.analysis.regions);

@@ -61,7 +61,7 @@ pub enum State {
     Plan(HashSet<MatmulPlan>),
     /// Whether a product is added before it is rounded.
     Fused(HashSet<bool>),
-    /// The operation that rounds, with what decides how.
+    /// The operation that rounds, with all that decides the rounding.
     Rounding(HashSet<RoundedBy>),
     /// Scalings that undo each other; empty where the value is used as it is.
     ScaledBack(HashSet<RoundingForm>),

@@ -10,11 +10,11 @@ use crate::written_shape::Elements;
 
 use super::body::Body;
 use super::emitter::{Emitter, Handlers};
+use super::facts::unless_known::unless_known;
 use super::lowered_value::Value;
 use super::lowering::{Given, Lowering, OPERATIONS};
 use super::parameter_list;
 use super::surroundings::Scope;
-use super::unless_known::unless_known;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

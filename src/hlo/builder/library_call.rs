@@ -55,6 +55,9 @@ pub fn call(
     if results.len() == 1 {
         return e.each_array(&result, &mut |_, _| Ok(call));
     }
-    let mut index = 0..;
-    e.each_array(&result, &mut |e, _| e.add(Op::GetTupleElement(index.next().unwrap_or(0)), vec![call], None))
+    let mut next = 0;
+    e.each_array(&result, &mut |e, _| {
+        next += 1;
+        e.add(Op::GetTupleElement(next - 1), vec![call], None)
+    })
 }

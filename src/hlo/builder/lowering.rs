@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use crate::ast::{self, Module};
-use crate::device::{self, Devices};
+use crate::devices::device::{self, Devices};
+use crate::devices::planned_collective::PlannedCollective;
 use crate::error::{LowerError, Unknown};
 use crate::ir::{self, ComputationId, Double, Setting};
-use crate::planned_collective::PlannedCollective;
 use crate::settings;
 
 use super::lowered_value::Value;

@@ -5,12 +5,12 @@
 //! instruction of the file in one.
 
 pub mod array_operation;
-mod asked;
 mod body;
 mod call_sites;
 mod computation;
 mod conversion;
 mod emitter;
+mod facts;
 pub mod fill;
 mod first_double;
 pub mod library_call;
@@ -18,12 +18,12 @@ mod lowered_value;
 mod lowering;
 mod parameter_list;
 mod surroundings;
-pub mod unless_known;
 mod window_config;
 
 pub use body::Body;
 pub use computation::inline;
 pub use emitter::{Emitter, Handlers};
+pub use facts::unless_known;
 pub use lowered_value::{Bytes, Value};
 pub use lowering::{Given, Lowering};
 pub use surroundings::Scope;

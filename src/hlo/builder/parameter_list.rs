@@ -9,7 +9,7 @@ use super::emitter::Emitter;
 use super::lowered_value::Value;
 use super::lowering::Given;
 use crate::ast::{self, Computation, Operands};
-use crate::device::Devices;
+use crate::devices::device::Devices;
 use crate::error::LowerError;
 use crate::written_shape::{Elements, shape_of};
 

@@ -5,11 +5,11 @@ use crate::builder::{Emitter, Handlers, Value};
 use crate::error::LowerError;
 use crate::ir::{Op, ValueId};
 use crate::opcode::{Identity, Opcode, Product, Reinterpretation, Single};
-use crate::ops::collective::{self, device_number, manual};
+use crate::ops::collective::{self, device_number, each_device, manual};
+use crate::ops::random::{rng, rng_bit_generator};
 use crate::ops::{
-    asynchronous, batch_norm, bitcast, complex, constant, control, custom_call, data_movement, each_device,
-    elementwise, factorization, fft, gather_scatter, identity, product, ranking, reduction, rng, rng_bit_generator,
-    scan, tuple,
+    asynchronous, batch_norm, bitcast, complex, constant, control, custom_call, data_movement, elementwise,
+    factorization, fft, gather_scatter, identity, product, ranking, reduction, scan, tuple,
 };
 
 type Result<T> = std::result::Result<T, LowerError>;

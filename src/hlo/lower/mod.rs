@@ -11,11 +11,11 @@ use crate::ir::{self, Program, ValueId};
 
 use super::ast::{Module, Position};
 use super::builder::{Body, Given, Lowering, Scope, Value, inline, unless_known};
-use super::device_exchange;
 use super::error::{LowerError, Unknown};
 use super::origin::Origin;
-use super::planned_collective::PlannedCollective;
 use super::settings;
+use crate::devices::device_exchange;
+use crate::devices::planned_collective::PlannedCollective;
 use dispatch::Dispatch;
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -53,7 +53,7 @@ pub fn lower(module: &Module) -> Result<Import> {
     lower_or(module, None, false)
 }
 
-/// As [`lower`], but what has no meaning here becomes [`crate::ir::Op::Opaque`], for those who read a program and do not run it.
+/// As [`lower`], but instructions without a meaning here become [`crate::ir::Op::Opaque`], for commands that show a program and do not run it.
 ///
 /// # Errors
 /// If the file contradicts itself, or a parameter is of an element type that has no meaning here.

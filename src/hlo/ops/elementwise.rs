@@ -6,7 +6,7 @@ use crate::ir::{Binary, Compare, CompareOrder, Op, Shape, ValueId};
 use crate::opcode::Elementwise;
 use crate::tensor::DType;
 
-use super::stochastic_convert;
+use super::random::stochastic_convert;
 
 type Result<T> = std::result::Result<T, LowerError>;
 

@@ -16,7 +16,7 @@ use crate::written_shape::{Elements, shape_of};
 type Result<T> = std::result::Result<T, LowerError>;
 
 /// A scan as its attributes and operands say.
-struct Scan {
+struct ScanAttributes {
     /// The dim along which the inputs are cut.
     dim: usize,
     steps: usize,
@@ -42,7 +42,7 @@ pub fn lower(e: &mut Emitter, operands: Vec<Value>) -> Result<Value> {
     in_order(e, &scan)
 }
 
-fn read(e: &mut Emitter, operands: Vec<Value>) -> Result<Scan> {
+fn read(e: &mut Emitter, operands: Vec<Value>) -> Result<ScanAttributes> {
     let attributes = e.attributes();
     let (dim, count) = (attributes.one_number("dimensions")?, attributes.number("num_carries")?);
     let is_reverse = attributes.flag("is_reverse")?;
@@ -83,7 +83,7 @@ fn read(e: &mut Emitter, operands: Vec<Value>) -> Result<Scan> {
         }
         outputs.push(output);
     }
-    Ok(Scan { dim, steps, is_reverse, inputs: inputs_and_carries, carries, outputs })
+    Ok(ScanAttributes { dim, steps, is_reverse, inputs: inputs_and_carries, carries, outputs })
 }
 
 /// An array of zeros, of real or of complex numbers.
@@ -97,7 +97,7 @@ fn zeros(e: &mut Emitter, shape: &ast::Shape) -> Result<Value> {
 }
 
 /// The loop over the steps.
-fn in_order(e: &mut Emitter, scan: &Scan) -> Result<Value> {
+fn in_order(e: &mut Emitter, scan: &ScanAttributes) -> Result<Value> {
     let first = Value::Array(integer(e, DType::S64, 0, &[])?);
     let state: Vec<Value> = [vec![first], scan.inputs.clone(), scan.outputs.clone(), scan.carries.clone()].concat();
     let state = Value::Tuple(state);
@@ -143,7 +143,7 @@ fn region(
 }
 
 /// The state after one step: the place of the next, the inputs, the outputs with this step's, the values carried on.
-fn step(e: &mut Emitter, scan: &Scan, given: &[Value]) -> Result<ValueId> {
+fn step(e: &mut Emitter, scan: &ScanAttributes, given: &[Value]) -> Result<ValueId> {
     let (inputs, outputs) = (scan.inputs.len(), scan.outputs.len());
     let Some(Value::Array(count)) = given.first() else { return Err(e.fail("the state has no place")) };
     let place = if scan.is_reverse {
@@ -231,7 +231,7 @@ fn update(e: &mut Emitter, array: ValueId, piece: ValueId, place: ValueId, dim: 
 }
 
 /// Whether all orders of the steps' operations give the same bits: integers wrap, and a maximum is one of its operands.
-fn has_one_order(e: &Emitter, scan: &Scan) -> Result<bool> {
+fn has_one_order(e: &Emitter, scan: &ScanAttributes) -> Result<bool> {
     let callee = e.lowering.computation(e.instruction, e.attributes().callee("to_apply")?)?;
     let mut arrays = Vec::new();
     scan.inputs.iter().chain(&scan.carries).chain(&scan.outputs).for_each(|value| value.leaves(&mut arrays));
@@ -275,7 +275,7 @@ fn running(e: &Emitter) -> Result<Option<Binary>> {
 }
 
 /// The running sum or product of the carried value and the input, whose order is open.
-fn in_any_order(e: &mut Emitter, scan: &Scan) -> Result<Value> {
+fn in_any_order(e: &mut Emitter, scan: &ScanAttributes) -> Result<Value> {
     let refused = "a compiler may combine the elements of an associative scan in any order, which is followed for the running sum or \
                    product of one array";
     let (Some(binary), [Value::Array(input)], [Value::Array(carry)], [Value::Array(output)]) =

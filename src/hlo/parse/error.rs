@@ -21,11 +21,11 @@ pub struct ParseError {
 #[derive(Debug)]
 pub(super) struct Fault {
     at: usize,
-    reason: Reason,
+    reason: FaultReason,
 }
 
 #[derive(Debug)]
-enum Reason {
+enum FaultReason {
     /// A parser failed that has not said yet what it expects.
     Unexpected,
     Expected(&'static str),
@@ -51,21 +51,21 @@ pub(super) fn quote(name: &str) -> String {
 impl Fault {
     /// This was expected at the next character.
     pub(super) fn expect(input: &impl Location, what: &'static str) -> Fault {
-        Fault { at: input.current_token_start(), reason: Reason::Expected(what) }
+        Fault { at: input.current_token_start(), reason: FaultReason::Expected(what) }
     }
 
     /// The text at this byte breaks a rule.
     pub(super) fn rule(at: usize, message: impl Into<String>) -> Fault {
-        Fault { at, reason: Reason::Rule(message.into()) }
+        Fault { at, reason: FaultReason::Rule(message.into()) }
     }
 
     /// The same with line and column.
     pub(super) fn locate(self, text: &str) -> ParseError {
         let Position { line, column } = Lines::new(text).position(self.at);
         let message = match self.reason {
-            Reason::Unexpected => format!("unexpected {}", found(text, self.at)),
-            Reason::Expected(what) => format!("expected {what}, found {}", found(text, self.at)),
-            Reason::Rule(message) => message,
+            FaultReason::Unexpected => format!("unexpected {}", found(text, self.at)),
+            FaultReason::Expected(what) => format!("expected {what}, found {}", found(text, self.at)),
+            FaultReason::Rule(message) => message,
         };
         ParseError { line, column, message }
     }
@@ -75,7 +75,7 @@ impl<I: Stream + Location> ParserError<I> for Fault {
     type Inner = Fault;
 
     fn from_input(input: &I) -> Fault {
-        Fault { at: input.current_token_start(), reason: Reason::Unexpected }
+        Fault { at: input.current_token_start(), reason: FaultReason::Unexpected }
     }
 
     fn into_inner(self) -> Result<Fault, Fault> {
@@ -87,7 +87,7 @@ impl<I: Stream> AddContext<I, &'static str> for Fault {
     /// The innermost parser knows best.
     fn add_context(self, _: &I, _: &I::Checkpoint, what: &'static str) -> Fault {
         match self.reason {
-            Reason::Unexpected => Fault { reason: Reason::Expected(what), ..self },
+            FaultReason::Unexpected => Fault { reason: FaultReason::Expected(what), ..self },
             _ => self,
         }
     }

@@ -1,6 +1,6 @@
 //! HLO text to [`ast`](super::ast). Grammar: FACTS 7.2, openxla `hlo_lexer.cc` and `hlo_parser.cc`.
 //!
-//! One pass, left to right: what comes next is always decided by the next token, so nothing is read twice, and time is
+//! One pass, left to right: the next construct is always decided by the next token, so nothing is read twice, and time is
 //! linear in the text. Recursion (tuples in shapes and literals, lists in literals) stops at [`lex::LEVELS`].
 
 mod attribute;

@@ -37,7 +37,7 @@ fn what_no_name_is_known_of_is_kept_wherever_it_stands() {
         [other("backend_config.window_config.z", "[]")]
     );
     assert_eq!(settings("bitcast(x), colour=red"), [other("colour", "red")]);
-    // What decides no bit, and plans of what computes nothing.
+    // Settings that decide no bit, and plans of instructions that compute nothing.
     for line in
         ["copy(x), sharding={replicated}", "negate(x), backend_config={\"retry_config\":{\"retry_count\":\"1\"}}"]
     {

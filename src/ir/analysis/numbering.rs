@@ -321,7 +321,7 @@ mod tests {
     }
 
     /// Nobody knows what a setting changes that nothing follows: values that differ in one are two, and copies under one are no copies.
-    /// A compiler's plan is none of the program's.
+    /// A compiler's plan is no part of the program.
     #[test]
     fn a_setting_makes_a_value_of_its_own() {
         let other = |name: &str| Setting::Other { name: name.to_string(), value: "1".to_string() };

@@ -22,6 +22,9 @@ pub enum BinsError {
     /// The result claimed is no pair.
     #[error("PartialReduce gives (values, indices)")]
     NoTuple,
+    /// The operand has no dim.
+    #[error("PartialReduce reduces the last dim, and a scalar has none")]
+    Scalar,
     /// Nothing is reduced, but the sizes differ.
     #[error("PartialReduce without reduction gives the {n} elements, not {bins} bins")]
     Unreduced {
@@ -48,22 +51,21 @@ pub enum BinsError {
 
 /// `(size, log2_reduction)` for an operand of `n` values along the reduced dim and rank `rank`.
 ///
-/// Follows `hlo/builder/lib/approx_topk_shape.cc` (FACTS 5.2) step by step. `log2_reduction` is `None` where the result
-/// is aggregated and 0 where nothing is reduced, that is, where the result is exact.
+/// Follows `hlo/builder/lib/approx_topk_shape.cc` (FACTS 5.2) step by step. `log2_reduction` is 0
+/// where nothing is reduced, that is, where the result is exact. An aggregated result has `k` values instead.
+///
+/// # Errors
+/// If the whole is smaller than its part, or the recall is no share.
 pub fn output_size(
     n: usize,
     rank: usize,
     k: usize,
     recall_target: f32,
-    aggregate_to_topk: bool,
     reduction_input_size_override: Option<usize>,
-) -> Result<(usize, Option<u32>), BinsError> {
-    if aggregate_to_topk {
-        return Ok((k, None));
-    }
+) -> Result<(usize, u32), BinsError> {
     let tiling = tiling(rank);
     if n <= tiling {
-        return Ok((n, Some(0)));
+        return Ok((n, 0));
     }
     let logical = match reduction_input_size_override {
         Some(whole) if n > whole => {
@@ -73,10 +75,10 @@ pub fn output_size(
         None => n,
     };
     if k == 1 {
-        return Ok((tiling, Some(ceil_log2(logical.div_ceil(tiling)))));
+        return Ok((tiling, ceil_log2(logical.div_ceil(tiling))));
     }
     if recall_target == 1.0 {
-        return Ok((n, Some(0)));
+        return Ok((n, 0));
     }
     if !(recall_target > 0.0 && recall_target < 1.0) {
         return Err(BinsError::RecallTarget(recall_target));
@@ -86,18 +88,21 @@ pub fn output_size(
     let bins = (promised.floor() as usize).max(tiling).min(logical);
     let log2_reduction = floor_log2(logical / bins.max(1)).min(ceil_log2(n / tiling));
     if log2_reduction == 0 {
-        return Ok((n, Some(0)));
+        return Ok((n, 0));
     }
-    Ok((n.div_ceil(tiling).div_ceil(1 << log2_reduction) * tiling, Some(log2_reduction)))
+    Ok((n.div_ceil(tiling).div_ceil(1 << log2_reduction) * tiling, log2_reduction))
 }
 
 /// `claimed`, the (values, indices) that a `PartialReduce` of an operand with these `dims` is said to give, if every
 /// element has a bin: chunks of the tiling (1024 elements at rank 1, otherwise 128) are reduced `2^log2_reduction` at a
 /// time (FACTS 5.3).
 pub(super) fn with_enough_bins(dims: &[usize], log2_reduction: u32, claimed: Shape) -> Result<Shape, BinsError> {
-    let n = dims.last().copied().unwrap_or(0);
-    let Shape::Tuple(parts) = &claimed else { return Err(BinsError::NoTuple) };
-    let bins = parts.first().and_then(|part| part.dims().last().copied()).unwrap_or(0);
+    let [.., n] = *dims else { return Err(BinsError::Scalar) };
+    let bins = match &claimed {
+        Shape::Tuple(parts) => parts.first().and_then(|part| part.dims().last().copied()),
+        Shape::Array { .. } => None,
+    };
+    let bins = bins.ok_or(BinsError::NoTuple)?;
     let Some(together) = 1usize.checked_shl(log2_reduction) else {
         return Err(BinsError::Log2Reduction(log2_reduction));
     };
@@ -160,7 +165,7 @@ mod tests {
             (32000, 2, 1000, 0.1, 512, 6),
         ];
         for (n, rank, k, recall, size, log2) in cases {
-            assert_eq!(output_size(n, rank, k, recall, false, None), Ok((size, Some(log2))), "n = {n}, k = {k}");
+            assert_eq!(output_size(n, rank, k, recall, None), Ok((size, log2)), "n = {n}, k = {k}");
         }
         let measured = [
             (1000, 10, 0.95, 256),
@@ -171,10 +176,10 @@ mod tests {
             (1048576, 128, 0.9, 2048),
         ];
         for (n, k, recall, size) in measured {
-            assert_eq!(output_size(n, 2, k, recall, false, None).map(|s| s.0), Ok(size), "n = {n}, k = {k}");
+            assert_eq!(output_size(n, 2, k, recall, None).map(|s| s.0), Ok(size), "n = {n}, k = {k}");
         }
-        assert_eq!(output_size(32000, 2, 40, 0.95, false, Some(256000)), Ok((128, Some(8))));
-        assert!(output_size(32000, 2, 40, 0.95, false, Some(100)).is_err());
-        assert!(output_size(32000, 2, 40, 0.0, false, None).is_err());
+        assert_eq!(output_size(32000, 2, 40, 0.95, Some(256000)), Ok((128, 8)));
+        assert!(output_size(32000, 2, 40, 0.95, Some(100)).is_err());
+        assert!(output_size(32000, 2, 40, 0.0, None).is_err());
     }
 }

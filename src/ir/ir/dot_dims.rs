@@ -1,7 +1,7 @@
 //! Dimension numbers of `dot`, brought to one form.
 
 /// Contracting and batch dims of the two operands. The result's dims are batch, lhs free, rhs free.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DotDims {
     /// Dims of the left operand that are summed over.
     pub lhs_contracting: Vec<usize>,

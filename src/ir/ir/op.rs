@@ -1,5 +1,7 @@
 //! Opcodes with their attributes, named as HLO names them.
 
+use std::hash::{Hash, Hasher};
+
 use crate::tensor::Tensor;
 
 use super::dot_dims::DotDims;
@@ -16,7 +18,7 @@ pub type ComputationId = usize;
 /// Opcodes that only move or mark data in compiled programs (`copy-start`, `copy-done`, `bitcast` with an unchanged
 /// type, `GatherScatterIndicesBitpacked`) are [`Op::Copy`]; `fusion` is [`Op::Call`]; a convolution that stands for a
 /// dot is [`Op::Dot`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Hash)]
 pub enum Op {
     /// The program's (or computation's) argument of this number, from 0. The shape is given.
     Parameter(usize),
@@ -200,6 +202,14 @@ pub struct ApproxTopK {
     pub reduction_input_size_override: Option<usize>,
 }
 
+// Recall targets are no NaN and no -0: equal ones have equal bits.
+impl Hash for ApproxTopK {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let ApproxTopK { k, reduction_dim, recall_target, aggregate_to_topk, reduction_input_size_override } = self;
+        (k, reduction_dim, recall_target.to_bits(), aggregate_to_topk, reduction_input_size_override).hash(state);
+    }
+}
+
 /// Attributes of the custom call `PartialReduce` (FACTS 9). The number of bins is the result's dim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartialReduce {
@@ -212,6 +222,14 @@ pub struct PartialReduce {
     pub top_k: usize,
     /// That one's `recall_target`, kept as `top_k` is.
     pub recall_target: f32,
+}
+
+// By the bits of the recall target, as of `ApproxTopK`.
+impl Hash for PartialReduce {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let PartialReduce { log2_reduction, reduction_dim, top_k, recall_target } = self;
+        (log2_reduction, reduction_dim, top_k, recall_target.to_bits()).hash(state);
+    }
 }
 
 /// Effect of an operation on elements; most rooms need to know no more.

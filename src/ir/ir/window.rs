@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A window over an array, as `reduce-window` moves it: one entry a dim.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Window(pub Vec<WindowDim>);
 
 impl Window {
@@ -38,7 +38,7 @@ impl Window {
 }
 
 /// One dim of a window, in elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WindowDim {
     /// Elements that the window shows.
     pub size: usize,

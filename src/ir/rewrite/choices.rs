@@ -118,7 +118,7 @@ impl Level {
         let is_reduction = |id: ValueId| matches!(retyped.program.entry().instructions[id].op, Op::Reduce { .. });
         let is_bf16_sum = |origin: Option<ValueId>| origin.is_some_and(|id| sums.contains(&Site::Retype(id)));
         let accumulated = (0..origins.len()).filter(|id| is_reduction(*id) && is_bf16_sum(origins[*id])).collect();
-        let maker = Maker::new(&retyped.program, (&names, &origins), &collapsible, freedoms);
+        let maker = ProgramChoicesBuilder::new(&retyped.program, (&names, &origins), &collapsible, freedoms);
         let (mut level, own) = maker.make(&narrowed, &accumulated, rounds_steps);
         level.number = number;
         let mut next = number + 1;
@@ -162,7 +162,7 @@ impl Level {
 }
 
 /// A program of choices in the making.
-struct Maker<'p> {
+struct ProgramChoicesBuilder<'p> {
     program: &'p Program,
     /// The declared program's names for the values.
     names: &'p [Option<String>],
@@ -186,13 +186,13 @@ struct Maker<'p> {
     regions: Vec<(DType, Computation)>,
 }
 
-impl<'p> Maker<'p> {
+impl<'p> ProgramChoicesBuilder<'p> {
     fn new(
         program: &'p Program,
         (names, origins): (&'p [Option<String>], &'p [Option<ValueId>]),
         collapsible: &BTreeSet<Site>,
         freedoms: &'p [Freedom],
-    ) -> Maker<'p> {
+    ) -> ProgramChoicesBuilder<'p> {
         let widest = simplify::apply(program, collapsible).program;
         let widest = Analysis::new(&widest).precisions().iter().map(|held| held.first()).collect();
         let sources = collapsible.iter().filter_map(|site| match site {
@@ -201,7 +201,7 @@ impl<'p> Maker<'p> {
         });
         let (analysis, collapsible, joined) = (Analysis::new(program), sources.collect(), HashSet::new());
         let (made, seen, own, choices, regions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Maker {
+        ProgramChoicesBuilder {
             program,
             names,
             origins,

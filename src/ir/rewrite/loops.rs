@@ -12,7 +12,7 @@ use super::dead;
 pub(super) fn rewrite_bodies(program: &Program, rewrite: &dyn Fn(&Program) -> Program) -> Program {
     let mut rewritten = program.clone();
     let bodies: BTreeSet<ComputationId> = program.entry().instructions.iter().filter_map(|i| body(&i.op)).collect();
-    // What takes a body's place is longer: the last body goes first, so that the others stay where they are.
+    // The replacement of a body is longer: the last body goes first, so that the others stay where they are.
     for body in bodies.into_iter().rev() {
         let alone = Program { entry: body, ..rewritten.clone() };
         let new = rewrite(&dead::drop_unused_computations(alone));

@@ -26,12 +26,12 @@ pub struct Element {
     /// The type of tensors that hold it, where there is one.
     pub dtype: Option<DType>,
     codes: Codes,
-    numbers: &'static OnceLock<Numbers>,
+    numbers: &'static OnceLock<CodeNumbers>,
 }
 
 /// Numbers of all codes of a type, so that a tensor's elements are looked up.
 #[derive(Clone, Debug)]
-struct Numbers {
+struct CodeNumbers {
     /// A number a code; bits above those of the type are ignored.
     of: [f64; 256],
     /// The code of the largest finite number.
@@ -39,13 +39,13 @@ struct Numbers {
 }
 
 /// A table follows from the type's codes, so that those decide whether two types are the same.
-impl PartialEq for Numbers {
-    fn eq(&self, _: &Numbers) -> bool {
+impl PartialEq for CodeNumbers {
+    fn eq(&self, _: &CodeNumbers) -> bool {
         true
     }
 }
 
-impl Eq for Numbers {}
+impl Eq for CodeNumbers {}
 
 const fn small_float(name: &'static str, exponent_bits: u32, fraction_bits: u32) -> Format {
     let bias = (1 << (exponent_bits - 1)) - 1;
@@ -57,7 +57,7 @@ macro_rules! element {
     ($(#[$doc:meta])* $name:ident, $text:literal, $dtype:expr, $codes:expr) => {
         $(#[$doc])*
         pub static $name: Element = {
-            static NUMBERS: OnceLock<Numbers> = OnceLock::new();
+            static NUMBERS: OnceLock<CodeNumbers> = OnceLock::new();
             Element { name: $text, dtype: $dtype, codes: $codes, numbers: &NUMBERS }
         };
     };
@@ -207,13 +207,13 @@ impl Element {
     }
 
     /// The table of the type's numbers, made once.
-    fn numbers(&self) -> &'static Numbers {
+    fn numbers(&self) -> &'static CodeNumbers {
         self.numbers.get_or_init(|| {
             let last = match &self.codes {
                 Codes::Float(format) => format.encode(format.max_finite()) as u8,
                 Codes::Integer(_) | Codes::Unsigned(_) => self.max() as u8,
             };
-            Numbers { of: std::array::from_fn(|code| self.number(code as u8)), last }
+            CodeNumbers { of: std::array::from_fn(|code| self.number(code as u8)), last }
         })
     }
 

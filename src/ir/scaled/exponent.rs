@@ -40,6 +40,7 @@ fn field(bits: u32) -> i64 {
     i64::from(bits >> 23) - 127
 }
 
+/// Exponent of the element type's largest number. Integers have no rules of exponents, and count as numbers below 2.
 fn max_exponent(element: &Element) -> i64 {
     i64::from(element.max_exponent().unwrap_or(0))
 }
@@ -57,6 +58,7 @@ pub(super) fn ceil(max: &Maximum, element: &Element) -> u8 {
 
 /// Exponent field after rounding the fraction of the maximum to the element's bits, ties up.
 fn even_field(max: &Maximum, element: &Element) -> i64 {
+    // An integer has no fraction to round to, as [`max_exponent`] counts it.
     let half = 1u32 << (22 - element.fraction_bits().unwrap_or(0));
     field(max.value.to_bits() + half)
 }

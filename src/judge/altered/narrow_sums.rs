@@ -42,14 +42,14 @@ const ORDERS: [Order; 7] = [
 
 /// An accumulator: its type, its rounding, whether each term is rounded before it is added, and the order.
 #[derive(Clone, Copy)]
-struct Accumulator {
+struct NarrowAccumulator {
     format: &'static Format,
     direction: Direction,
     rounds_terms: bool,
     order: Order,
 }
 
-impl Accumulator {
+impl NarrowAccumulator {
     fn round(self, value: f64) -> f64 {
         round_f64(self.format, value, self.direction)
     }
@@ -111,25 +111,25 @@ pub(super) fn narrow_sums(runner: &mut Runner) -> Option<Pattern> {
 }
 
 /// The accumulators that are narrower than the program's own: no type of it is wider than its results' sums.
-fn accumulators(evidence: &Evidence) -> Vec<Accumulator> {
+fn accumulators(evidence: &Evidence) -> Vec<NarrowAccumulator> {
     let mut found = Vec::new();
     for order in ORDERS {
         for rounds_terms in [false, true] {
             for format in [&BF16, &F16] {
-                found.push(Accumulator { format, direction: Direction::NearestEven, rounds_terms, order });
+                found.push(NarrowAccumulator { format, direction: Direction::NearestEven, rounds_terms, order });
             }
         }
     }
     // Truncated sums of f32 differ from rounded ones by what only an f32 result shows.
     if evidence.format.fraction_bits == F32.fraction_bits {
         let truncated =
-            |order| Accumulator { format: &F32, direction: Direction::TowardZero, rounds_terms: false, order };
+            |order| NarrowAccumulator { format: &F32, direction: Direction::TowardZero, rounds_terms: false, order };
         found.extend(ORDERS.map(truncated));
     }
     found
 }
 
-fn pattern(evidence: &Evidence, subset: &[Sum], of: usize, accumulator: Accumulator, explained: f64) -> Pattern {
+fn pattern(evidence: &Evidence, subset: &[Sum], of: usize, accumulator: NarrowAccumulator, explained: f64) -> Pattern {
     let names: Vec<&str> =
         subset.iter().map(|sum| evidence.ground.program.entry().instructions[sum.value].name.as_str()).collect();
     let which = match (names.as_slice(), of) {
@@ -204,7 +204,7 @@ fn rest(rank: usize, some: &[usize], others: &[usize]) -> Vec<usize> {
     (0..rank).filter(|dim| !some.contains(dim) && !others.contains(dim)).collect()
 }
 
-fn reduce(operand: &Tensor, along: &[usize], accumulator: Accumulator) -> Vec<f64> {
+fn reduce(operand: &Tensor, along: &[usize], accumulator: NarrowAccumulator) -> Vec<f64> {
     let values = operand.data().to_f64s();
     let terms = positions(operand.dims(), along);
     let outer = positions(operand.dims(), &rest(operand.dims().len(), along, &[]));
@@ -248,7 +248,7 @@ impl Products {
     }
 }
 
-fn dot(lhs: &Tensor, rhs: &Tensor, dims: &DotDims, accumulator: Accumulator) -> Vec<f64> {
+fn dot(lhs: &Tensor, rhs: &Tensor, dims: &DotDims, accumulator: NarrowAccumulator) -> Vec<f64> {
     let (mut values, mut terms) = (Vec::new(), Vec::new());
     Products::new(lhs, rhs, dims).each(|pairs| {
         let products = pairs.iter().map(|[x, y]| x * y);
@@ -269,11 +269,16 @@ mod tests {
     fn each_order_adds_each_term_once() {
         let terms: Vec<f64> = (0..77).map(|i| f64::from(1 << (i % 5))).collect();
         for order in ORDERS {
-            let exact = Accumulator { format: &F32, direction: Direction::NearestEven, rounds_terms: true, order };
+            let exact =
+                NarrowAccumulator { format: &F32, direction: Direction::NearestEven, rounds_terms: true, order };
             assert_eq!(exact.sum(&terms), terms.iter().sum::<f64>(), "{order:?}");
         }
-        let narrow =
-            Accumulator { format: &BF16, direction: Direction::NearestEven, rounds_terms: false, order: Order::Chain };
+        let narrow = NarrowAccumulator {
+            format: &BF16,
+            direction: Direction::NearestEven,
+            rounds_terms: false,
+            order: Order::Chain,
+        };
         assert_eq!(narrow.sum(&[1.0; 1000]), 256.0, "a sum of ones in bf16 stays at 256");
     }
 
@@ -287,8 +292,12 @@ mod tests {
         let (x, y) = (of(&[2, 3, 4]), of(&[2, 5, 4]));
         let dims =
             DotDims { lhs_contracting: vec![2], rhs_contracting: vec![2], lhs_batch: vec![0], rhs_batch: vec![0] };
-        let exact =
-            Accumulator { format: &F32, direction: Direction::NearestEven, rounds_terms: false, order: Order::Chain };
+        let exact = NarrowAccumulator {
+            format: &F32,
+            direction: Direction::NearestEven,
+            rounds_terms: false,
+            order: Order::Chain,
+        };
         let values = dot(&x, &y, &dims, exact);
         let one = |b: usize, i: usize, j: usize| -> f64 {
             (0..4).map(|k| x.data().get_f64(b * 12 + i * 4 + k) * y.data().get_f64(b * 20 + j * 4 + k)).sum()

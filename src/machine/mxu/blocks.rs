@@ -15,7 +15,7 @@ use super::instructions::{Instructions, Set};
 #[cfg(target_arch = "x86_64")]
 use super::isa::{Avx2, Avx512};
 use super::isa::{Isa, Portable, Work};
-use super::pack::{Form, Packed, Packing, Panels, Strips, Window};
+use super::pack::{Form, Packed, PackedWindow, Packing, Panels, Strips};
 use super::pass::{Pass, Products};
 use super::tile::Tile;
 use super::{Accumulation, Passes, Unit};
@@ -270,10 +270,10 @@ impl<'a, I: Isa, const R: usize, const C: usize> Band<'a, I, R, C> {
         let measure = self.problem.pass().needs_ranges::<I>();
         let (strips, panels) = (self.strips(), width.div_ceil(C));
         self.left.reset(form, R * depth, strips);
-        let window = Window { first: self.top * k + start, rows: self.rows, width: depth, stride: k };
+        let window = PackedWindow { first: self.top * k + start, rows: self.rows, width: depth, stride: k };
         self.isa.run(Strips::<R>(Packing { source: lhs, window, form, measure, packed: &mut self.left }));
         self.right.reset(form, C * depth, panels);
-        let window = Window { first: start * n + first, rows: depth, width, stride: n };
+        let window = PackedWindow { first: start * n + first, rows: depth, width, stride: n };
         self.isa.run(Panels::<C>(Packing { source: rhs, window, form, measure, packed: &mut self.right }));
     }
 

@@ -11,7 +11,7 @@ use super::Passes;
 use super::arithmetic::{Arithmetic, Flushed, Fused, FusedFlushed, Separate};
 use super::blocks::{Problem, add};
 use super::isa::{Isa, Work};
-use super::pack::{Form, Packed, Packing, Panels, Strips, Window};
+use super::pack::{Form, Packed, PackedWindow, Packing, Panels, Strips};
 use super::pass::Products;
 
 /// Columns that are summed together, in registers.
@@ -47,14 +47,14 @@ impl Problem<'_> {
         let form = Form::new(passes, unit.split, unit.flush);
         let mut right = Packed::default();
         right.reset(form, PANEL * k, n.div_ceil(PANEL));
-        let window = Window { first: 0, rows: k, width: n, stride: n };
+        let window = PackedWindow { first: 0, rows: k, width: n, stride: n };
         isa.run(Panels::<PANEL>(Packing { source: rhs, window, form, measure: false, packed: &mut right }));
         let deadline = deadline::current();
         let band = |(out, source): (&mut [f32], &[f32])| {
             let mut left = Packed::default();
             let rows = source.len() / k;
             left.reset(form, k, rows);
-            let window = Window { first: 0, rows, width: k, stride: k };
+            let window = PackedWindow { first: 0, rows, width: k, stride: k };
             isa.run(Strips::<1>(Packing { source, window, form, measure: false, packed: &mut left }));
             let initial = self.initial_sum();
             isa.run(FewStepsBand::<A> {

@@ -128,7 +128,7 @@ impl Packed {
 /// Position of the values to be packed in a row-major matrix: `rows` rows of `width` values, from `first` on, `stride`
 /// apart.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
+pub(super) struct PackedWindow {
     pub first: usize,
     pub rows: usize,
     pub width: usize,
@@ -138,7 +138,7 @@ pub(super) struct Window {
 /// Packing of a window: its source, form and destination.
 pub(super) struct Packing<'a> {
     pub source: &'a [f32],
-    pub window: Window,
+    pub window: PackedWindow,
     pub form: Form,
     /// Whether ranges are wanted.
     pub measure: bool,
@@ -172,7 +172,7 @@ impl<const R: usize> Work for Strips<'_, R> {
 
     #[inline(always)]
     fn run(mut self) {
-        let Window { first, rows, width, stride } = self.0.window;
+        let PackedWindow { first, rows, width, stride } = self.0.window;
         for strip in 0..rows.div_ceil(R) {
             let tile = &mut self.0.packed.parts[0].values_mut()[strip * R * width..(strip + 1) * R * width];
             let (steps, _) = tile.as_chunks_mut::<R>();
@@ -200,7 +200,7 @@ impl<const C: usize> Work for Panels<'_, C> {
 
     #[inline(always)]
     fn run(mut self) {
-        let Window { first, rows, width, stride } = self.0.window;
+        let PackedWindow { first, rows, width, stride } = self.0.window;
         let tile = self.0.packed.tile / C;
         let (panels, _) = self.0.packed.parts[0].values_mut().as_chunks_mut::<C>();
         // Row by row, as memory is read fastest.

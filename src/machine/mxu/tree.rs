@@ -71,7 +71,7 @@ fn tree<A: Arithmetic, const R: usize, const C: usize>(
     stack[0]
 }
 
-/// Adds what is on top of the stack to what lies under it.
+/// Adds the sum on top of the stack to the one below it.
 #[inline(always)]
 fn join<A: Arithmetic, const C: usize>(stack: &mut [[f32; C]; LEVELS], top: usize) {
     let (under, over) = stack.split_at_mut(top);

@@ -51,7 +51,7 @@ impl Binning {
 
 /// A planted fault, to prove that the checks find it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Fault {
+pub enum PlantedFault {
     /// No fault.
     #[default]
     None,
@@ -60,28 +60,28 @@ pub enum Fault {
     PartialReduceBatch,
 }
 
-impl Fault {
+impl PlantedFault {
     /// All of them, the default first.
-    pub const ALL: &'static [Fault] = &[Fault::None, Fault::PartialReduceBatch];
+    pub const ALL: &'static [PlantedFault] = &[PlantedFault::None, PlantedFault::PartialReduceBatch];
 
     /// The name in a mode, as in `fault=partial-reduce-batch`.
     pub const fn name(self) -> &'static str {
         match self {
-            Fault::None => "none",
-            Fault::PartialReduceBatch => "partial-reduce-batch",
+            PlantedFault::None => "none",
+            PlantedFault::PartialReduceBatch => "partial-reduce-batch",
         }
     }
 
     /// The one of this name, if there is one.
-    pub fn from_name(name: &str) -> Option<Fault> {
-        Fault::ALL.iter().copied().find(|fault| fault.name() == name)
+    pub fn from_name(name: &str) -> Option<PlantedFault> {
+        PlantedFault::ALL.iter().copied().find(|fault| fault.name() == name)
     }
 
     /// Description for listings.
     pub const fn doc(self) -> &'static str {
         match self {
-            Fault::None => "no fault",
-            Fault::PartialReduceBatch => {
+            PlantedFault::None => "no fault",
+            PlantedFault::PartialReduceBatch => {
                 "with more than eight rows that do not fill tiles of eight, rows of the last tile see the tile before \
                  in half of their bins"
             }
@@ -103,7 +103,7 @@ pub struct Reduction {
     /// Whether subnormals compare as zeros.
     pub flush: bool,
     /// A planted fault.
-    pub fault: Fault,
+    pub fault: PlantedFault,
 }
 
 /// Rows of a tile.
@@ -119,7 +119,7 @@ pub fn partial_reduce_batch(
 ) -> Vec<(Vec<f32>, Vec<i64>)> {
     let rows = values.len() / width.max(1);
     let whole_tiles = rows / TILE * TILE;
-    let faulty = reduction.fault == Fault::PartialReduceBatch && rows > TILE && rows > whole_tiles;
+    let faulty = reduction.fault == PlantedFault::PartialReduceBatch && rows > TILE && rows > whole_tiles;
     (0..rows)
         .map(|row| {
             let span = |row: usize| row * width..(row + 1) * width;
@@ -195,8 +195,9 @@ mod tests {
     use super::*;
 
     fn bins_of(n: usize, bins: usize, log2_reduction: u32, binning: Binning) -> Vec<Vec<usize>> {
-        // Which elements share a bin: raise one after the other and see who is displaced.
-        let reduction = Reduction { bins, tiling: 128, log2_reduction, binning, flush: true, fault: Fault::None };
+        // Which elements share a bin: raise one after the other and see which is displaced.
+        let reduction =
+            Reduction { bins, tiling: 128, log2_reduction, binning, flush: true, fault: PlantedFault::None };
         let indices: Vec<i64> = (0..n as i64).collect();
         let mut members = vec![Vec::new(); bins];
         for j in 0..n {
@@ -234,9 +235,9 @@ mod tests {
             log2_reduction: 1,
             binning: Binning::Strided,
             flush: true,
-            fault: Fault::PartialReduceBatch,
+            fault: PlantedFault::PartialReduceBatch,
         };
-        let sound = Reduction { fault: Fault::None, ..reduction };
+        let sound = Reduction { fault: PlantedFault::None, ..reduction };
         let width = 256;
         for rows in [1, 2, 7, 8, 9, 16, 20] {
             let values: Vec<f32> = (0..rows * width).map(|i| ((i * 7919) % 10_007) as f32).collect();

@@ -22,6 +22,7 @@ pub fn argmax(row: &[f32], flush: bool, largest: bool) -> (f32, usize) {
         }
     }
     let best = lanes.iter().fold(lanes[0], |best, lane| if *lane > best { *lane } else { best });
+    // Without a NaN one of them equals the best; the lanes begin with the first, so that 0 stands for it.
     let at = row.iter().position(|v| key(*v) == best).unwrap_or(0);
     (row[at], at)
 }

@@ -10,7 +10,7 @@ use super::super::dot_unit::{DotSite, DotUnit};
 use super::super::mxu::Passes;
 use super::super::summation::Summation;
 use super::super::vector::SumOrder;
-use super::pairwise::Operation;
+use super::pairwise::PairwiseOperation;
 use super::pointwise::round;
 use super::reduced::Sum;
 use super::run::{Result, Site, Tracer};
@@ -35,7 +35,7 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims) -> Result<Symbols> {
         lhs.iter_mut().chain(&mut rhs).for_each(|symbol| *symbol = round(*symbol, DType::BF16));
     }
     if let Some(sum) = &summed.on_vector_unit {
-        let multiply = Operation::new(Binary::Multiply, DType::F32, &tracer.machine.unit, tracer);
+        let multiply = PairwiseOperation::new(Binary::Multiply, DType::F32, &tracer.machine.unit, tracer);
         let zero = Symbol::of(Number::Float(0.0));
         let mut out = Vec::with_capacity(plan.batch * m * n);
         for (at, i, j) in (0..plan.batch * m * n).map(|flat| (flat / (m * n), flat / n % m, flat % n)) {
@@ -72,7 +72,7 @@ struct Summed {
     order: Option<Box<dyn DotKernel>>,
     /// Whether both operands are taken alike.
     commutes: bool,
-    /// Whether operands are rounded to bf16 first: what follows is what bf16 operands meet.
+    /// Whether operands are rounded to bf16 first: the rest is the same as for bf16 operands.
     rounds_operands: bool,
     /// The sum of products that are rounded to f32, where the vector unit computes it.
     on_vector_unit: Option<Sum>,
@@ -90,7 +90,7 @@ impl Summed {
         }
         let unit = machine.mode.dot(&DotSite::of(instruction, dtypes, plan));
         let mut matrix = machine.mode.matrix_unit_for(instruction.tiling());
-        // A cut or a block that takes all products is none.
+        // A cut or a block that takes all products changes nothing.
         matrix = matrix.for_products(k);
         matrix.block = matrix.block.min(NonZeroUsize::new(k).unwrap_or(NonZeroUsize::MIN));
         let matrix_unit = matches!(unit, DotUnit::Matrix(_));

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::ir::Binary;
 use crate::tensor::DType;
 
-use super::pairwise::{Operation, is_ordered};
+use super::pairwise::{PairwiseOperation, is_ordered};
 use super::pointwise::round;
 use super::run::Tracer;
 use super::symbol::{Facts, Mixer, Number, Symbol};
@@ -37,7 +37,7 @@ pub struct Gathering<'t> {
     binary: Binary,
     /// The type of integers; f32 stands for all floats that it holds.
     dtype: DType,
-    operation: Operation<'t>,
+    operation: PairwiseOperation<'t>,
     mixer: Mixer,
 }
 
@@ -52,7 +52,7 @@ impl<'t> Gathering<'t> {
             _ if !dtype.is_float() && binary.commutes() => (dtype, None),
             _ => return None,
         };
-        let operation = Operation::new(binary, dtype, unit, tracer);
+        let operation = PairwiseOperation::new(binary, dtype, unit, tracer);
         let mixer = Key::Gathered { binary, dtype, float }.mixer();
         Some(Gathering { tracer, binary, dtype, operation, mixer })
     }

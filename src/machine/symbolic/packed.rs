@@ -275,6 +275,7 @@ impl Tracer<'_> {
     fn bits_of_range(&self, symbol: Symbol) -> Option<u64> {
         let ranges = self.ranges.borrow();
         let range = ranges.get(&symbol).filter(|range| *range.start() >= 0)?;
+        // No bit of zero is set.
         Some(u64::MAX.checked_shr((*range.end() as u64).leading_zeros()).unwrap_or(0))
     }
 

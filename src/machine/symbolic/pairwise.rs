@@ -66,7 +66,7 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
     if let Code::Product { rounded: folded } = kernel.code {
         let product = Key::Product { flush: unit.flush }.mixer();
         let round = Key::RoundedProduct.mixer();
-        let plain = Operation::new(Binary::Multiply, dtype, unit, tracer);
+        let plain = PairwiseOperation::new(Binary::Multiply, dtype, unit, tracer);
         let of = |a: Symbol, b: Symbol| {
             if exact && (a.float() == Some(-1.0) || b.float() == Some(-1.0)) {
                 return if a.float() == Some(-1.0) { b.opposite() } else { a.opposite() };
@@ -103,8 +103,8 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         return Symbols::array(pairs().enumerate().map(element).collect());
     }
     if unit.divide.multiplies(kernel.by_one_number) && dtype.is_float() && dtype != DType::F64 {
-        let reciprocal = Operation::new(Binary::Divide, DType::F32, unit, tracer);
-        let multiply = Operation::new(Binary::Multiply, dtype, unit, tracer);
+        let reciprocal = PairwiseOperation::new(Binary::Divide, DType::F32, unit, tracer);
+        let multiply = PairwiseOperation::new(Binary::Multiply, dtype, unit, tracer);
         let one = Symbol::of(Number::Float(1.0));
         let reciprocal = |b: Symbol| match (reciprocal.of(one, b), dtype) {
             (symbol, DType::F16) => round(symbol, DType::F16),
@@ -112,7 +112,7 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         };
         return Symbols::array(pairs().map(|(a, b)| multiply.of(a, reciprocal(b))).collect());
     }
-    let operation = Operation::new(binary, dtype, unit, tracer);
+    let operation = PairwiseOperation::new(binary, dtype, unit, tracer);
     let of = |(a, b): (Symbol, Symbol)| {
         let known = tracer.join_bits(binary, dtype, a, b);
         known.or_else(|| tracer.join_fraction(&operation, binary, dtype, a, b)).unwrap_or_else(|| operation.of(a, b))
@@ -131,7 +131,7 @@ pub fn is_ordered(unit: &VectorUnit, one_zero: bool, operands: impl IntoIterator
 }
 
 /// An operation that joins two elements.
-pub struct Operation<'u> {
+pub struct PairwiseOperation<'u> {
     binary: Binary,
     dtype: DType,
     mixer: Mixer,
@@ -140,11 +140,11 @@ pub struct Operation<'u> {
     /// Whether a quotient of opposite operands is the opposite.
     odd_quotients: bool,
     /// The product that a quotient may be, and the sum that a difference of integers may be.
-    other: Option<Box<Operation<'u>>>,
+    other: Option<Box<PairwiseOperation<'u>>>,
 }
 
-impl<'u> Operation<'u> {
-    pub fn new(binary: Binary, dtype: DType, unit: &'u VectorUnit, tracer: &Tracer) -> Operation<'u> {
+impl<'u> PairwiseOperation<'u> {
+    pub fn new(binary: Binary, dtype: DType, unit: &'u VectorUnit, tracer: &Tracer) -> PairwiseOperation<'u> {
         let perturbs = unit.error.perturbs();
         // What is subtracted is added with the other sign.
         let name = match (binary, dtype) {
@@ -171,13 +171,13 @@ impl<'u> Operation<'u> {
         };
         let mixer = Key::Binary { binary: name, dtype: computed_in, flush: unit.flush, choice }.mixer();
         let one_zero = tracer.permits.one_zero;
-        let boxed = |binary| Some(Box::new(Operation::new(binary, dtype, unit, tracer)));
+        let boxed = |binary| Some(Box::new(PairwiseOperation::new(binary, dtype, unit, tracer)));
         let other = match binary {
             Binary::Divide if dtype.is_float() => boxed(Binary::Multiply),
             Binary::Subtract if dtype.is_integer() => boxed(Binary::Add),
             _ => None,
         };
-        Operation { binary, dtype, mixer, unit, one_zero, odd_quotients: !perturbs, other }
+        PairwiseOperation { binary, dtype, mixer, unit, one_zero, odd_quotients: !perturbs, other }
     }
 
     pub fn of(&self, a: Symbol, b: Symbol) -> Symbol {

@@ -9,7 +9,7 @@ use crate::tensor::DType;
 use super::super::backend::Code;
 use super::super::integer::{self, conversion_steps};
 use super::super::vector::{self, FunctionSteps, VectorUnit};
-use super::pairwise::{self, Operation};
+use super::pairwise::{self, PairwiseOperation};
 use super::run::{Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
 use super::symbol_key::{self as key, FunctionSource, Key};
@@ -319,8 +319,8 @@ fn clamp(tracer: &Tracer, site: &Site, dtype: DType) -> Symbols {
         let element = |(i, v): (usize, &Symbol)| mixer.and(at(low, i)).and(*v).and(at(high, i)).symbol();
         return Symbols::array(values.iter().enumerate().map(element).collect());
     }
-    let [larger, smaller] =
-        [Binary::Maximum, Binary::Minimum].map(|binary| Operation::new(binary, dtype, &tracer.machine.unit, tracer));
+    let [larger, smaller] = [Binary::Maximum, Binary::Minimum]
+        .map(|binary| PairwiseOperation::new(binary, dtype, &tracer.machine.unit, tracer));
     let element = |(i, v): (usize, &Symbol)| {
         let (low, high) = (at(low, i), at(high, i));
         let clamped = smaller.of(larger.of(low, *v), high);
@@ -342,8 +342,8 @@ impl Tracer<'_> {
             return symbol;
         }
         let [low, high] = [0, last as i64].map(|edge| Symbol::of(Number::Integer(edge)));
-        let [larger, smaller] =
-            [Binary::Maximum, Binary::Minimum].map(|binary| Operation::new(binary, dtype, &self.machine.unit, self));
+        let [larger, smaller] = [Binary::Maximum, Binary::Minimum]
+            .map(|binary| PairwiseOperation::new(binary, dtype, &self.machine.unit, self));
         smaller.of(larger.of(low, symbol), high)
     }
 }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use crate::ir::Binary;
 use crate::tensor::DType;
 
-use super::pairwise::Operation;
+use super::pairwise::PairwiseOperation;
 use super::run::Tracer;
 use super::symbol::{Facts, Symbol};
 
@@ -46,7 +46,7 @@ impl Tracer<'_> {
     /// An operation of two operands, where it makes such a number or takes one; `None` where it is any other.
     pub fn join_fraction(
         &self,
-        operation: &Operation,
+        operation: &PairwiseOperation,
         binary: Binary,
         dtype: DType,
         a: Symbol,
@@ -79,7 +79,7 @@ impl Tracer<'_> {
         }
     }
 
-    fn sum(&self, operation: &Operation, [a, b]: [Symbol; 2], number: Symbol, known: f32) -> Option<Symbol> {
+    fn sum(&self, operation: &PairwiseOperation, [a, b]: [Symbol; 2], number: Symbol, known: f32) -> Option<Symbol> {
         if known == -1.0 && self.fractions.from_one.borrow().contains(&number) {
             // Exact: 1 of 1 is +0, and what is left of any other has its last bit at 2^-23.
             let facts = Facts { normal: true, not_negative: true, ..Facts::default() };

@@ -4,12 +4,12 @@ use crate::analysis::{Cumulative, Reducer, cumulative};
 use crate::ir::{Binary, ComputationId, Window, movement};
 use crate::tensor::DType;
 
-use super::super::blocks::{Scan, Tree};
+use super::super::blocks::{Scan, TreeReduction};
 use super::super::sum_code::Terms;
 use super::super::summation::{Summation, Way};
 use super::super::vector::SumOrder;
 use super::gathered::Gathering;
-use super::pairwise::Operation;
+use super::pairwise::PairwiseOperation;
 use super::pointwise::round;
 use super::run::{Result, Site, Tracer};
 use super::symbol::{Facts, Mixer, Number, Symbol};
@@ -220,7 +220,7 @@ fn windows(tracer: &Tracer, site: &Site, window: &Window, of: impl Fn(&[Symbol])
 /// Combination of two elements by a region.
 enum Joint<'t> {
     /// As an operation does.
-    Operation(Binary, Operation<'t>),
+    Operation(Binary, PairwiseOperation<'t>),
     /// As nothing else does.
     Region(Mixer),
 }
@@ -231,7 +231,7 @@ impl<'t> Joint<'t> {
         let exact = site.operands[0].as_array().exact;
         Ok(match reducer(tracer, site, to_apply) {
             Some(Reducer::Binary(binary)) if !exact => {
-                Joint::Operation(binary, Operation::new(binary, dtype, &tracer.machine.unit, tracer))
+                Joint::Operation(binary, PairwiseOperation::new(binary, dtype, &tracer.machine.unit, tracer))
             }
             _ => {
                 let mixer = Key::Joined { dtype, exact, flush: tracer.machine.unit.flush }.mixer();
@@ -262,7 +262,7 @@ impl<'t> Joint<'t> {
 
 /// A reduction in windows, each of them a chain.
 struct Windows<'t> {
-    tree: Tree,
+    tree: TreeReduction,
     joint: Joint<'t>,
     init: Symbol,
     /// Whether each window is summed from +0: then an init that is a zero adds nothing.
@@ -287,9 +287,10 @@ impl<'t> Windows<'t> {
         let joint = match joined {
             _ if !one => return Ok(None),
             Joined::Sum => match step_in_windows(tracer, site, reduced, init) {
-                Some(step) => {
-                    Joint::Operation(Binary::Add, Operation::new(Binary::Add, step, &tracer.machine.unit, tracer))
-                }
+                Some(step) => Joint::Operation(
+                    Binary::Add,
+                    PairwiseOperation::new(Binary::Add, step, &tracer.machine.unit, tracer),
+                ),
                 None => return Ok(None),
             },
             Joined::Region if dtype.is_float() && tracer.machine.mode.choices.reduce == SumOrder::Tree32 => {
@@ -297,7 +298,7 @@ impl<'t> Windows<'t> {
             }
             _ => return Ok(None),
         };
-        Ok(Some(Windows { tree: Tree::new(&extents), joint, init, sums, dtype }))
+        Ok(Some(Windows { tree: TreeReduction::new(&extents), joint, init, sums, dtype }))
     }
 
     fn of(&self, row: &[Symbol]) -> Symbol {

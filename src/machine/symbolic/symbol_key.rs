@@ -12,7 +12,7 @@ use super::super::backend::Ties;
 use super::super::coded::Coded;
 use super::super::function_code::FunctionCode;
 use super::super::mxu::{Passes, Unit};
-use super::super::select::{Binning, Fault};
+use super::super::select::{Binning, PlantedFault};
 use super::super::summation::SumPlan;
 use super::super::vector::{ErrorModel, Estimate, Eup, Implementation, SumOrder, ZeroTie};
 use super::symbol::Mixer;
@@ -85,7 +85,7 @@ pub enum Key {
     /// A lane that is sorted along with its key.
     SortedLane,
     /// The bins of an approximate top-k.
-    Bins { kind: Bins, rank: usize, bins: usize, binning: Binning, fault: Fault, flush: bool },
+    Bins { kind: Bins, rank: usize, bins: usize, binning: Binning, fault: PlantedFault, flush: bool },
     /// A lane of these extents that indices choose from.
     Lane { extents: Vec<usize> },
     /// One of several elements.

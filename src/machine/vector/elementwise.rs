@@ -129,13 +129,13 @@ pub fn binary(binary: Binary, dtype: DType, values: &mut [f32], other: Side<f32>
             combine(at, chunk, other, |a, b| perturb_power(a, b, log, exponential, unit));
             return round_to(dtype, chunk);
         }
-        simd::widest(Chunk { binary, at, values: chunk, other, unit });
+        simd::widest(BinaryChunk { binary, at, values: chunk, other, unit });
         round_to(dtype, chunk);
     });
 }
 
 /// A chunk that starts at element `at`, and what is done with it.
-struct Chunk<'a> {
+struct BinaryChunk<'a> {
     binary: Binary,
     at: usize,
     values: &'a mut [f32],
@@ -143,7 +143,7 @@ struct Chunk<'a> {
     unit: &'a VectorUnit,
 }
 
-impl Work for Chunk<'_> {
+impl Work for BinaryChunk<'_> {
     type Output = ();
 
     #[inline(always)]

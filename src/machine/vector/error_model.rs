@@ -7,7 +7,7 @@ use super::eup::Eup;
 use super::f64_function::function_of_f64;
 use super::function_library::FunctionLibrary;
 use super::seeded::{self, mix};
-use super::stated::{ErrorBound, Implementation, Tolerance, statement};
+use super::stated::{ErrorBound, Implementation, StatedBound, statement};
 use crate::named::Named;
 
 /// eps of FACTS 3.3.
@@ -18,14 +18,14 @@ const EPS: f64 = f32::EPSILON as f64;
 const BY_RECIPROCAL: f64 = 2.0 * EPS * (1.0 + EPS);
 
 /// The bound of functions of which nothing newer is known than XLA's error specification of 2024.
-static OF_2024: [Tolerance; 1] = [Tolerance::relative(20.0 * EPS)];
-static NO_ERROR: [Tolerance; 1] = [Tolerance::relative(0.0)];
+static OF_2024: [StatedBound; 1] = [StatedBound::relative(20.0 * EPS)];
+static NO_ERROR: [StatedBound; 1] = [StatedBound::relative(0.0)];
 
 /// The compiler makes `1 / (1 + e^-x)` of a logistic function: the bound of the exponential, and those of the sum and the quotient.
-static LOGISTIC: [[Tolerance; 1]; 3] = [
-    [Tolerance::relative(128.0 * EPS + 2.0 * EPS)],
-    [Tolerance::relative(128.0 * EPS + 36.0 * EPS)],
-    [Tolerance::relative(64.0 * EPS + 4.0 * EPS)],
+static LOGISTIC: [[StatedBound; 1]; 3] = [
+    [StatedBound::relative(128.0 * EPS + 2.0 * EPS)],
+    [StatedBound::relative(128.0 * EPS + 36.0 * EPS)],
+    [StatedBound::relative(64.0 * EPS + 4.0 * EPS)],
 ];
 
 /// The number that tells functions apart in the hash of an argument. Reports hold results of it: none may change.
@@ -62,8 +62,8 @@ impl Eup {
     /// The bound of a function of f32: as the compiler states it; of logistic, which it expands, derived from that; of cbrt and erf
     /// that of XLA's error specification (`exhaustive_unary_test_f32_or_smaller.cc`, 2024).
     pub(super) fn bound(self, unary: Unary, implementation: Implementation) -> ErrorBound {
-        let of = |tolerances: &'static [Tolerance]| ErrorBound { tolerances, floor: 0.0 };
-        let derived = |tolerances: &'static [Tolerance]| ErrorBound { tolerances, floor: 2.0 * F32.min_normal() };
+        let of = |tolerances: &'static [StatedBound]| ErrorBound { tolerances, floor: 0.0 };
+        let derived = |tolerances: &'static [StatedBound]| ErrorBound { tolerances, floor: 2.0 * F32.min_normal() };
         match (self, unary) {
             (Eup::Exact, _) => of(&NO_ERROR),
             (Eup::PreV5, Unary::Logistic) => derived(&LOGISTIC[0]),
@@ -75,12 +75,12 @@ impl Eup {
 
     /// The bound of a division of f32 with this quotient. Before v5 a quotient is left times a reciprocal that is within a unit in
     /// the last place, as v2 and v3 printed it; of v5 and v6 it is that of 2024, to which nothing newer is stated.
-    pub(super) fn division_bound(self, quotient: f64) -> Tolerance {
+    pub(super) fn division_bound(self, quotient: f64) -> StatedBound {
         match self {
-            Eup::PreV5 => Tolerance::relative(BY_RECIPROCAL),
-            Eup::V5 => Tolerance::relative(34.0 * EPS),
-            Eup::V6 | Eup::V7 => Tolerance { absolute: 2.0 * F32.ulp(quotient), relative: 0.0 },
-            Eup::Exact => Tolerance::relative(0.0),
+            Eup::PreV5 => StatedBound::relative(BY_RECIPROCAL),
+            Eup::V5 => StatedBound::relative(34.0 * EPS),
+            Eup::V6 | Eup::V7 => StatedBound { absolute: 2.0 * F32.ulp(quotient), relative: 0.0 },
+            Eup::Exact => StatedBound::relative(0.0),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::tensor::DType;
 use super::elementwise::RECIPROCAL_FLOOR;
 use super::error_model::Erring;
 use super::function_library::FunctionPromise;
-use super::stated::{ErrorBound, Tolerance, choose};
+use super::stated::{ErrorBound, StatedBound, choose};
 use super::{Divide, ErrorModel, Eup, VectorUnit};
 
 /// A reciprocal that takes the place of a division.
@@ -90,7 +90,7 @@ impl VectorUnit {
             _ if self.perturbs() => {
                 // Logarithms are the functions whose results are of any size and whose bounds are absolute.
                 let size = if matches!(unary, Unary::Log | Unary::LogPlusOne) { 8.0 } else { 1.0 };
-                let Tolerance { absolute, relative } = self.bound(unary).least_at(size);
+                let StatedBound { absolute, relative } = self.bound(unary).least_at(size);
                 Some([relative, absolute])
             }
             _ => Some([0.0; 2]),

@@ -21,17 +21,17 @@ pub enum Implementation {
 
 /// A bound of an error: the absolute one or the relative one, whichever allows more.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Tolerance {
+pub(super) struct StatedBound {
     /// In the result's own units.
     pub absolute: f64,
     /// In units of the exact value.
     pub relative: f64,
 }
 
-impl Tolerance {
+impl StatedBound {
     /// A relative bound alone.
-    pub const fn relative(relative: f64) -> Tolerance {
-        Tolerance { absolute: 0.0, relative }
+    pub const fn relative(relative: f64) -> StatedBound {
+        StatedBound { absolute: 0.0, relative }
     }
 
     /// The bound of the error of a result of this magnitude.
@@ -44,7 +44,7 @@ impl Tolerance {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ErrorBound {
     /// The tolerances, of which one at least is there.
-    pub tolerances: &'static [Tolerance],
+    pub tolerances: &'static [StatedBound],
     /// The magnitude below which a result may be lost.
     pub floor: f64,
 }
@@ -56,9 +56,9 @@ impl ErrorBound {
     }
 
     /// The tolerance that is the least for results of this magnitude, a relative one rather than an absolute one.
-    pub fn least_at(self, magnitude: f64) -> Tolerance {
-        let least = |a: Tolerance, b: &Tolerance| if b.at(magnitude) < a.at(magnitude) { *b } else { a };
-        self.tolerances.iter().fold(Tolerance::relative(f64::INFINITY), least)
+    pub fn least_at(self, magnitude: f64) -> StatedBound {
+        let least = |a: StatedBound, b: &StatedBound| if b.at(magnitude) < a.at(magnitude) { *b } else { a };
+        self.tolerances.iter().fold(StatedBound::relative(f64::INFINITY), least)
     }
 }
 
@@ -68,7 +68,7 @@ struct Row {
     function: &'static str,
     /// `None` where there is one implementation alone.
     implementation: Option<Implementation>,
-    tolerances: Vec<Tolerance>,
+    tolerances: Vec<StatedBound>,
     floor: f64,
 }
 
@@ -84,8 +84,8 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
             (row.chip, row.function, row.implementation) == (named.chip, named.function, named.implementation)
         };
         let (flushed, kept) = match tolerance {
-            Tolerance { absolute, relative } if absolute < FLUSHED && relative > 0.0 => {
-                (absolute, Tolerance::relative(relative))
+            StatedBound { absolute, relative } if absolute < FLUSHED && relative > 0.0 => {
+                (absolute, StatedBound::relative(relative))
             }
             tolerance => (0.0, tolerance),
         };
@@ -101,7 +101,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
 });
 
 /// A line that states a tolerance, and the row that it belongs to; `None` for any other line.
-fn read(line: &'static str) -> Option<(Row, Tolerance)> {
+fn read(line: &'static str) -> Option<(Row, StatedBound)> {
     let mut cells = line.split(',');
     let (chip, function) = (cells.next()?, cells.next()?);
     let implementation = match cells.next()? {
@@ -113,7 +113,7 @@ fn read(line: &'static str) -> Option<(Row, Tolerance)> {
     let power = |cell: &str| if cell.is_empty() { Some(0.0) } else { cell.parse::<f64>().ok().map(core_math::exp2) };
     let (_, absolute, relative) = (cells.next()?, power(cells.next()?)?, power(cells.next()?)?);
     let row = Row { chip, function, implementation, tolerances: Vec::new(), floor: 0.0 };
-    Some((row, Tolerance { absolute, relative }))
+    Some((row, StatedBound { absolute, relative }))
 }
 
 /// The bounds that are stated of a function's implementation; `None` where none are.
@@ -138,7 +138,7 @@ pub(in super::super) fn choose(eup: Eup, unary: Unary, asked: Option<ResultAccur
         Some(ResultAccuracy::Highest) => Implementation::Highest,
         Some(ResultAccuracy::Tolerance { atol, rtol, ulps: _ }) => {
             let [atol, rtol] = [atol, rtol].map(f64::from_bits);
-            let meets = |tolerance: &Tolerance| match tolerance.relative {
+            let meets = |tolerance: &StatedBound| match tolerance.relative {
                 // Measured: an absolute tolerance that stands alone has to be greater than the bound.
                 0.0 => atol > tolerance.absolute,
                 relative => rtol >= relative && atol >= tolerance.absolute,
@@ -181,7 +181,7 @@ mod tests {
     /// The chips of a generation have one table, so that a generation is looked up by one of its chips.
     #[test]
     fn chips_of_a_generation_state_the_same() {
-        let of = |chip: &str| -> Vec<(&str, Option<Implementation>, Vec<Tolerance>, f64)> {
+        let of = |chip: &str| -> Vec<(&str, Option<Implementation>, Vec<StatedBound>, f64)> {
             let rows = ROWS.iter().filter(|row| row.chip == chip);
             rows.map(|row| (row.function, row.implementation, row.tolerances.clone(), row.floor)).collect()
         };

@@ -119,12 +119,12 @@ impl ScanOrder {
 
 /// Additions of the unit; what they do is known when the loops around them are compiled.
 #[derive(Clone, Copy)]
-struct Adder<const FLUSH: bool, S>(PhantomData<S>);
+struct UnitAdder<const FLUSH: bool, S>(PhantomData<S>);
 
 /// Runs `$body` with `$adder` bound to the adder of a step and a unit.
 macro_rules! with_adder {
     (@of $flush:literal, $rounds:ty, $adder:ident => $body:expr) => {{
-        let $adder = Adder::<$flush, $rounds>(PhantomData);
+        let $adder = UnitAdder::<$flush, $rounds>(PhantomData);
         $body
     }};
     ($step:expr, $unit:expr, $adder:ident => $body:expr) => {
@@ -202,7 +202,7 @@ pub fn running_sums(values: &[f32], width: usize, order: ScanOrder, step: StepRo
     out
 }
 
-impl<const FLUSH: bool, S: Step> Adder<FLUSH, S> {
+impl<const FLUSH: bool, S: Step> UnitAdder<FLUSH, S> {
     #[inline(always)]
     fn add(self, a: f32, b: f32) -> f32 {
         let sum = if FLUSH { flush_f32(flush_f32(a) + flush_f32(b)) } else { a + b };
@@ -214,7 +214,7 @@ impl<const FLUSH: bool, S: Step> Adder<FLUSH, S> {
         values.iter().fold(0.0, |sum, v| self.add(sum, *v))
     }
 
-    /// [`Adder::chain`] of each `length` values, `R` of them side by side.
+    /// [`UnitAdder::chain`] of each `length` values, `R` of them side by side.
     fn chains<const R: usize>(self, values: &[f32], length: usize, out: &mut [f32]) {
         for (values, out) in values.chunks(R * length).zip(out.chunks_mut(R)) {
             if out.len() < R {
@@ -318,13 +318,13 @@ impl<const FLUSH: bool, S: Step> Adder<FLUSH, S> {
     }
 }
 
-/// [`Adder::lanes`] of a row.
+/// [`UnitAdder::lanes`] of a row.
 struct LanesOf<'a, A> {
     adder: A,
     row: &'a [f32],
 }
 
-impl<const FLUSH: bool, S: Step> Work for LanesOf<'_, Adder<FLUSH, S>> {
+impl<const FLUSH: bool, S: Step> Work for LanesOf<'_, UnitAdder<FLUSH, S>> {
     type Output = f32;
 
     #[inline(always)]

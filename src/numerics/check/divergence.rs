@@ -97,7 +97,7 @@ impl Judge for Same {
         let length = (tokens.len() / rows).max(1);
         for (row, (got, truth)) in tokens.chunks(length).zip(truth.chunks(length)).enumerate() {
             tally.count("rows", 1);
-            // What follows a token that nothing is known of may be another text.
+            // The tokens behind one that is not known may be another text.
             let place = got.iter().zip(truth).position(|(got, truth)| Some(*got) != *truth);
             let Some(place) = place else { continue };
             let Some(due) = truth[place] else {

@@ -67,11 +67,10 @@ impl CaseCheck for Drift {
             let dtype = case.program.entry().instructions[case.program.outputs()[*output]].shape.dtype();
             dtype.and_then(|dtype| dtype.format())
         };
-        let output = match case.choose_output(settings)? {
-            Some(output) => output,
-            None => (0..case.program.outputs().len()).find(|at| float(at).is_some()).unwrap_or(0),
-        };
-        let format = float(&output).ok_or_else(|| case.lacks("has no float there to drift").of("output"))?;
+        let chosen = case.choose_output(settings)?;
+        let output = chosen.or_else(|| (0..case.program.outputs().len()).find(|at| float(at).is_some()));
+        let format = output.and_then(|output| Some((output, float(&output)?)));
+        let (output, format) = format.ok_or_else(|| case.lacks("has no float there to drift").of("output"))?;
         Ok(Box::new(AlongSequence { metric, slope, output, format }))
     }
 }

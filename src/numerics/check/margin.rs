@@ -11,7 +11,7 @@ use super::{
 
 pub(super) struct Margin;
 
-/// The quantiles told of the leads that were lost.
+/// The quantiles of the leads that were lost, as notes give them.
 const QUANTILES: [(&str, f64); 4] =
     [("margin_quarter", 0.25), ("margin_median", 0.5), ("margin_three_quarters", 0.75), ("margin_largest", 1.0)];
 

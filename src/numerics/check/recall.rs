@@ -83,8 +83,8 @@ impl CaseCheck for Recall {
             Some(a) if case.mode.chip.partial_reduce => {
                 let whole = a.reduction_input_size_override;
                 let (bins, log2) =
-                    approx::output_size(case.n, 2, k, a.recall_target, false, whole).map_err(PlanFault::from)?;
-                bin_sizes(case.n, bins, log2.unwrap_or(0))
+                    approx::output_size(case.n, 2, k, a.recall_target, whole).map_err(PlanFault::from)?;
+                bin_sizes(case.n, bins, log2)
             }
             _ => vec![1; case.n],
         };
@@ -152,7 +152,8 @@ impl Judge for Returned {
                 let missed = order.iter().take(self.k).find(|at| !indices.contains(&(**at as i64)));
                 let (output, at, due, truth) = match broken {
                     Some((_, Broken::Index(at))) => {
-                        let due = order.get(at).copied().unwrap_or(0);
+                        // A row of more results than scores has no winner left for the last ones.
+                        let due = order.get(at).copied().unwrap_or(order[0]);
                         (self.indices, at, due, integer_hex(batch.got[self.indices].dtype(), due as i64))
                     }
                     Some((_, Broken::Value { at, due })) => (self.values, at, due, float_hex(x[due])),

@@ -96,19 +96,19 @@ impl Judge for Views {
 
 /// In which way a row disagrees with itself.
 enum SelfDisagreement {
-    /// Nothing is kept.
-    Empty,
-    /// A result names another token than the first that names one.
-    Tokens { other: usize },
-    /// The score of the token is not the maximum.
-    Scores { at: usize, score: f64, max: f64 },
+    /// Nothing is kept in this output.
+    Empty { keep: usize },
+    /// An output names another token than the first that names one.
+    Tokens { first: i64, other: usize },
+    /// The score of the token in this output is not the maximum.
+    Scores { scores: usize, at: usize, score: f64, max: f64 },
 }
 
 impl SelfDisagreement {
     /// Weight beside others: the difference of scores, or infinity if it is not of scores.
     fn weight(&self) -> f64 {
         match self {
-            SelfDisagreement::Empty | SelfDisagreement::Tokens { .. } => f64::INFINITY,
+            SelfDisagreement::Empty { .. } | SelfDisagreement::Tokens { .. } => f64::INFINITY,
             SelfDisagreement::Scores { score, max, .. } => (score - max).abs(),
         }
     }
@@ -120,7 +120,7 @@ impl Views {
         if let Some(keep) = self.keep
             && (row * batch.n..(row + 1) * batch.n).all(|at| batch.got[keep].data().get_i64(at) == 0)
         {
-            return Some(("nothing is kept, not even the maximum".to_string(), SelfDisagreement::Empty));
+            return Some(("nothing is kept, not even the maximum".to_string(), SelfDisagreement::Empty { keep }));
         }
         let names = &batch.program.output_names;
         if let Some((first, rest)) = self.tokens.split_first()
@@ -128,7 +128,7 @@ impl Views {
         {
             let (a, b) = (integer(*first), integer(*other));
             let why = format!("{} = {a}, but {} = {b}", names[*first], names[*other]);
-            return Some((why, SelfDisagreement::Tokens { other: *other }));
+            return Some((why, SelfDisagreement::Tokens { first: a, other: *other }));
         }
         let (scores, max, token) = (self.scores?, self.max?, *self.tokens.first()?);
         let at = usize::try_from(integer(token)).ok().filter(|t| *t < batch.n)?;
@@ -136,7 +136,7 @@ impl Views {
         let max_value = batch.got[max].data().get_f64(row);
         let same = score == max_value || (score.is_nan() && max_value.is_nan());
         let why = || format!("{}[{at}] = {score}, but max = {max_value}", names[scores]);
-        (!same).then(|| (why(), SelfDisagreement::Scores { at, score, max: max_value }))
+        (!same).then(|| (why(), SelfDisagreement::Scores { scores, at, score, max: max_value }))
     }
 
     /// The element that disagrees with the rest of the row, and the tokens in question.
@@ -147,21 +147,20 @@ impl Views {
         disagreement: &SelfDisagreement,
         declared: &mut DeclaredScores,
     ) -> Result<(Witness, Vec<i64>), ObserveError> {
-        let first = self.tokens.first().map_or(0, |first| batch.got[*first].data().get_i64(row));
         Ok(match *disagreement {
-            SelfDisagreement::Empty => {
-                let (keep, best) = (self.keep.unwrap_or(0), declared.best(batch, row)?);
+            SelfDisagreement::Empty { keep } => {
+                let best = declared.best(batch, row)?;
                 let kept = integer_hex(batch.got[keep].dtype(), 1);
                 (Witness::at(batch, keep, place_in_mask(batch, row, best), kept), vec![best as i64])
             }
-            SelfDisagreement::Tokens { other } => {
+            SelfDisagreement::Tokens { first, other } => {
                 let named = batch.got[other].data().get_i64(row);
                 let due = integer_hex(batch.got[other].dtype(), first);
                 (Witness::at(batch, other, row, due), vec![first, named])
             }
-            SelfDisagreement::Scores { at, max, .. } => {
+            SelfDisagreement::Scores { scores, at, max, .. } => {
                 let place = row * batch.n + at;
-                (Witness::at(batch, self.scores.unwrap_or(0), place, float_hex(max)), vec![at as i64])
+                (Witness::at(batch, scores, place, float_hex(max)), vec![at as i64])
             }
         })
     }

@@ -49,7 +49,7 @@ impl Criterion {
     /// instead, such as fewer passes.
     ///
     /// # Errors
-    /// If the lists are not as long as each other, or the false-alarm rate is none.
+    /// If the lists are not as long as each other, or the false-alarm rate is not between 0 and 1.
     pub fn minimum_detectable(
         &self,
         honest: &Honest,

@@ -8,7 +8,7 @@ use crate::machine::{DotSite, DotUnit, Mode};
 use crate::num::{BF16, Direction, F32, Format, exp2i, round_f64};
 
 use super::order_of_additions::AdditionOrder;
-use super::partial_sum::{PartialSum, Rounding};
+use super::partial_sum::{AdditionRounding, PartialSum};
 
 /// The arithmetic of a dot or a sum: operands, products, additions, result.
 #[derive(Clone, Debug)]
@@ -123,8 +123,8 @@ impl DotArithmetic {
 
     /// The expected error of the dot of these operands, which f32 must hold. Only as many products as both have.
     pub fn error(&self, lhs: &[f64], rhs: &[f64]) -> DotError {
-        let rounding = Rounding { format: self.accumulator, truncates: self.truncates };
-        let nearest = Rounding { format: self.accumulator, truncates: false };
+        let rounding = AdditionRounding { format: self.accumulator, truncates: self.truncates };
+        let nearest = AdditionRounding { format: self.accumulator, truncates: false };
         let (mut lost, mut squares) = (0.0f64, 0.0f64);
         let kept = match self.passes {
             Passes::Three => KEPT_OF_THREE,
@@ -164,7 +164,7 @@ impl DotArithmetic {
                 let computed = round_f64(self.out, sum.value, Direction::NearestEven);
                 sum.mean = computed - sum.value;
             } else {
-                sum = sum.round(&Rounding { format: self.out, truncates: false });
+                sum = sum.round(&AdditionRounding { format: self.out, truncates: false });
             }
         }
         DotError { known: sum.mean - lost, deviation: sum.variance.sqrt(), magnitude: squares.sqrt() }

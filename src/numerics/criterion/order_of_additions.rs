@@ -1,6 +1,6 @@
 //! Orders in which a sum adds its terms, as far as its error depends on them.
 
-use super::partial_sum::{PartialSum, Rounding};
+use super::partial_sum::{AdditionRounding, PartialSum};
 
 /// An order of additions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,7 +35,7 @@ impl AdditionOrder {
     }
 
     /// The sum of terms in this order.
-    pub(super) fn sum(self, terms: &[PartialSum], rounding: &Rounding) -> PartialSum {
+    pub(super) fn sum(self, terms: &[PartialSum], rounding: &AdditionRounding) -> PartialSum {
         let chain = |terms: &[PartialSum]| terms.iter().fold(PartialSum::EMPTY, |sum, term| sum.add(*term, rounding));
         let blocks = |block: usize, of_block: &dyn Fn(&[PartialSum]) -> PartialSum| {
             let sums = terms.chunks(block.max(1));
@@ -70,7 +70,7 @@ impl AdditionOrder {
 }
 
 /// Neighbours added level by level until one sum is left.
-fn halve(mut sums: Vec<PartialSum>, rounding: &Rounding) -> PartialSum {
+fn halve(mut sums: Vec<PartialSum>, rounding: &AdditionRounding) -> PartialSum {
     while sums.len() > 1 {
         let half = sums.len().div_ceil(2);
         for i in 0..half {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::num::F32;
 
-    const NEAREST: Rounding = Rounding { format: &F32, truncates: false };
+    const NEAREST: AdditionRounding = AdditionRounding { format: &F32, truncates: false };
 
     fn alternating(count: usize) -> Vec<PartialSum> {
         (0..count).map(|i| PartialSum::of((i as f64 * 0.7).sin())).collect()

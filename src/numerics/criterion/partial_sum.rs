@@ -21,7 +21,7 @@ pub(super) struct PartialSum {
 
 /// The way in which one addition is rounded.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rounding {
+pub(super) struct AdditionRounding {
     /// The format that holds sums.
     pub format: &'static Format,
     /// Whether it truncates; otherwise it rounds to nearest, ties to even.
@@ -51,7 +51,7 @@ impl PartialSum {
     }
 
     /// The sum of both, rounded once. An addition to an empty sum is exact.
-    pub fn add(self, other: PartialSum, rounding: &Rounding) -> PartialSum {
+    pub fn add(self, other: PartialSum, rounding: &AdditionRounding) -> PartialSum {
         match (self.grid, other.grid) {
             (i32::MAX, _) => other,
             (_, i32::MAX) => self,
@@ -64,7 +64,7 @@ impl PartialSum {
     /// either way, and `(U^2 - G^2) / 12` about `(U - G) / 2` where they are cut off. That of odd ones is `(U^2 - 4 G^2) / 12` both
     /// ways, about `U / 2` where they are cut off; if half of U is their only one, it always is a tie. What the format holds loses
     /// nothing.
-    pub fn round(self, rounding: &Rounding) -> PartialSum {
+    pub fn round(self, rounding: &AdditionRounding) -> PartialSum {
         if self.value == 0.0 || !self.value.is_finite() {
             return self;
         }
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::num::{BF16, Direction, F32, round_f64};
 
-    const NEAREST: Rounding = Rounding { format: &BF16, truncates: false };
+    const NEAREST: AdditionRounding = AdditionRounding { format: &BF16, truncates: false };
 
     #[test]
     fn the_lowest_bit_is_that_of_the_significand() {
@@ -137,7 +137,7 @@ mod tests {
                 let mean = errors.iter().sum::<f64>() / errors.len() as f64;
                 let variance = errors.iter().map(|e| (e - mean) * (e - mean)).sum::<f64>() / errors.len() as f64;
                 let sum = PartialSum { grid, is_odd, ..PartialSum::of(200.0) };
-                let got = sum.round(&Rounding { format: &BF16, truncates });
+                let got = sum.round(&AdditionRounding { format: &BF16, truncates });
                 assert!((got.mean - mean).abs() < 1e-12, "{grid} {truncates} {is_odd}: {} {mean}", got.mean);
                 assert!(
                     (got.variance - variance).abs() < 1e-12,
@@ -145,10 +145,10 @@ mod tests {
                     got.variance
                 );
                 let negative = PartialSum { grid, is_odd, ..PartialSum::of(-200.0) };
-                assert_eq!(negative.round(&Rounding { format: &BF16, truncates }).mean, -got.mean);
+                assert_eq!(negative.round(&AdditionRounding { format: &BF16, truncates }).mean, -got.mean);
             }
         }
-        let fine = PartialSum::of(0.1).round(&Rounding { format: &F32, truncates: false });
+        let fine = PartialSum::of(0.1).round(&AdditionRounding { format: &F32, truncates: false });
         let unit = F32.ulp(0.1);
         assert!((fine.variance / (unit * unit / 12.0) - 1.0).abs() < 1e-12);
     }

@@ -133,7 +133,7 @@ impl ToleranceVerdict {
         }
     }
 
-    /// The verdict of counts that somebody has seen: `failed` of `runs` honest runs; `None` where no run failed, or there is none.
+    /// The verdict of observed counts: `failed` of `runs` honest runs; `None` where no run failed, or there is none.
     pub fn of_counts(failed: u64, runs: u64) -> Option<ToleranceVerdict> {
         let interval = clopper_pearson(failed, runs, 0.95).filter(|_| failed > 0)?;
         Some(match 2 * failed > runs {
@@ -161,7 +161,7 @@ impl fmt::Display for ToleranceVerdict {
 pub struct FaultyRun {
     /// The fault in words.
     pub name: String,
-    /// Whether a test that passes it is blind; a smaller fault is only told of.
+    /// Whether a test that passes it is blind; a smaller fault is only reported.
     pub is_gross: bool,
     /// The results.
     pub computed: Vec<f64>,

@@ -178,7 +178,7 @@ impl EmulatedCompiler {
 }
 
 /// A program with an input, and how it flips.
-struct Flip {
+struct FlippingProgram {
     choices: Choices,
     outcome: Vec<Flipped>,
     differs: Difference,
@@ -240,7 +240,9 @@ impl Shrinker<'_> {
             }
         }
         let taken = self.fewer_choices(&smaller, &given)?;
-        let Some(Flip { choices, outcome, differs }) = self.flip(&smaller, &given, &taken)? else { return Ok(None) };
+        let Some(FlippingProgram { choices, outcome, differs }) = self.flip(&smaller, &given, &taken)? else {
+            return Ok(None);
+        };
         let count = |arguments: &[Tensor]| arguments.iter().map(Tensor::len).sum();
         let most = |arguments: &[Tensor]| {
             let of = |tensor: &Tensor| (0..tensor.len()).map(|at| significant_bits(tensor, at)).max();
@@ -350,7 +352,12 @@ impl Shrinker<'_> {
     }
 
     /// Flip of this program's outcome by a choice; `None` if it does not flip, or not as it must.
-    fn flip(&mut self, program: &Program, arguments: &[Tensor], taken: &[usize]) -> Result<Option<Flip>, ExploreError> {
+    fn flip(
+        &mut self,
+        program: &Program,
+        arguments: &[Tensor],
+        taken: &[usize],
+    ) -> Result<Option<FlippingProgram>, ExploreError> {
         self.tried += 1;
         let choices = permitted(program, self.settings);
         let key = |point: &Point| (point.name.clone(), point.readers.clone(), point.freedom, point.options());
@@ -394,6 +401,6 @@ impl Shrinker<'_> {
         }
         let outcome = own.outputs.iter().zip(declared.into_iter().zip(chosen));
         let outcome = outcome.map(|(output, (declared, chosen))| Flipped { output: *output, declared, chosen });
-        Ok(Some(Flip { outcome: outcome.collect(), choices, differs }))
+        Ok(Some(FlippingProgram { outcome: outcome.collect(), choices, differs }))
     }
 }

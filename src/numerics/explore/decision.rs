@@ -36,7 +36,7 @@ pub struct Decision {
 enum Ranking {
     /// Its two operands, element by element.
     Pairs,
-    /// So many of the largest along the last dim, each against what comes behind.
+    /// So many of the largest along the last dim, each against the elements behind it.
     Largest(usize),
     /// So many of the smallest.
     Smallest(usize),
@@ -205,7 +205,7 @@ impl Step {
         best
     }
 
-    /// Of the first `count` of a line, largest first, the one that what comes behind is closest to.
+    /// Of the first `count` of a line, largest first, the one that the elements behind are closest to.
     fn ranked(&self, line: &[Seen], count: usize, start: usize) -> Option<Decision> {
         let mut order: Vec<usize> = (0..line.len()).collect();
         let larger = |a: &usize, b: &usize| line[*b].declared.total_cmp(&line[*a].declared).then(a.cmp(b));

@@ -65,7 +65,7 @@ pub struct Settings {
     pub choices: usize,
     /// The most enclosures to take.
     pub enclosures: usize,
-    /// Whether to tell what decides rows that are proven, too.
+    /// Whether to name the deciding step of proven rows, too.
     pub margins: bool,
     /// Whether any mode's arithmetic may have been at work: every chip at every precision, with every refinement but faults,
     /// for each instruction another one perhaps.

@@ -91,7 +91,7 @@ fn count_proven(found: &Exploration) -> usize {
     found.answers.iter().filter(|answer| matches!(answer, Answer::Proven { .. })).count()
 }
 
-/// `program` with what reads these values reading them rounded to bf16, in bodies of loops as well.
+/// `program` with the users of these values using them rounded to bf16, in bodies of loops as well.
 fn with_guards(program: &Program, spots: &[Spot]) -> Program {
     let mut guarded = program.clone();
     let within: BTreeSet<ValueId> = spots.iter().filter_map(|spot| spot.loops.first().copied()).collect();

@@ -31,7 +31,7 @@ pub enum AlignmentError {
 
 /// Two arrays that belong together: their places in each program, and their dims.
 #[derive(Clone, Debug)]
-struct Pair {
+struct AlignedPair {
     at: [usize; 2],
     dims: [Vec<usize>; 2],
 }
@@ -39,8 +39,8 @@ struct Pair {
 /// Corresponding arguments, results and rows of two programs.
 #[derive(Clone, Debug)]
 pub struct Alignment {
-    arguments: Vec<Pair>,
-    results: Vec<Pair>,
+    arguments: Vec<AlignedPair>,
+    results: Vec<AlignedPair>,
     shapes: [Vec<Shape>; 2],
     /// The program with the larger arguments.
     large: usize,
@@ -110,7 +110,7 @@ impl Alignment {
             words.push("arguments by number".to_string());
         }
         for (side, which) in ["first", "second"].into_iter().enumerate() {
-            let own: Vec<&Pair> = arguments.iter().collect();
+            let own: Vec<&AlignedPair> = arguments.iter().collect();
             let alone: Vec<String> = (0..shapes[side].len())
                 .filter(|number| own.iter().all(|pair| pair.at[side] != *number))
                 .map(|number| names[side].get(number).cloned().unwrap_or(number.to_string()))
@@ -168,7 +168,7 @@ impl Alignment {
     }
 
     /// Origin of the smaller array in the larger one.
-    fn origin(&self, pair: &Pair, block: usize) -> Vec<usize> {
+    fn origin(&self, pair: &AlignedPair, block: usize) -> Vec<usize> {
         let [small, large] = [&pair.dims[1 - self.large], &pair.dims[self.large]];
         let at = |(a, b): (&usize, &usize)| if a != b && self.rows.is_some() { self.offsets[block] } else { 0 };
         small.iter().zip(large).map(at).collect()
@@ -194,7 +194,7 @@ impl Alignment {
     }
 
     /// Places of a result's elements in the smaller and in the larger program.
-    fn places(&self, pair: &Pair, block: usize) -> impl Iterator<Item = [usize; 2]> + use<> {
+    fn places(&self, pair: &AlignedPair, block: usize) -> impl Iterator<Item = [usize; 2]> + use<> {
         let origin = self.origin(pair, block);
         let strides = movement::row_major(&pair.dims[self.large]);
         let mut places = Vec::new();
@@ -273,10 +273,10 @@ fn shapes_of(program: &Program) -> Vec<Shape> {
     program.entry().parameter_shapes().into_iter().cloned().collect()
 }
 
-fn pair(what: String, at: [usize; 2], shapes: [&Shape; 2]) -> Result<Pair, AlignmentError> {
+fn pair(what: String, at: [usize; 2], shapes: [&Shape; 2]) -> Result<AlignedPair, AlignmentError> {
     let [one, other] = shapes;
     if one.dtype() != other.dtype() || one.dims().len() != other.dims().len() {
         return Err(AlignmentError::Kind { what, one: one.to_string(), other: other.to_string() });
     }
-    Ok(Pair { at, dims: [one.dims().to_vec(), other.dims().to_vec()] })
+    Ok(AlignedPair { at, dims: [one.dims().to_vec(), other.dims().to_vec()] })
 }

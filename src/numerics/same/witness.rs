@@ -187,7 +187,7 @@ fn shown(what: String, [a, b]: [&Tensor; 2], places: [usize; 2]) -> Shown {
 
 /// Scales of normal numbers, each for four trials: the last ones reach subnormals of f32 and overflow.
 const SCALES: [f64; 8] = [1.0, 4.0, 0.05, 30.0, 1e-3, 1e4, 1e-41, 1e30];
-/// Scales of scores, of which a softmax makes neither one token nor all alike: what samplers pick hangs on their last bits.
+/// Scales of scores, of which a softmax makes neither one token nor all alike: a sampler's pick depends on their last bits.
 const SCORES: [f64; 3] = [4.0, 2.0, 1.0];
 /// The first trial that may be of scores: before it, every scale has its turn.
 const FIRST_SCORES: u64 = 4 * SCALES.len() as u64;

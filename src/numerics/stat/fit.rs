@@ -6,7 +6,7 @@ use super::student::t_quantile;
 /// One observation with its weight, the reciprocal of its variance up to a common factor; 1 for all is ordinary least
 /// squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Point {
+pub struct WeightedPoint {
     /// The independent variable.
     pub x: f64,
     /// The observation.
@@ -35,12 +35,12 @@ pub struct Fit {
 /// `None` for fewer than three points, a single x, a weight that is not positive, or a value that is not finite.
 /// Source: N. R. Draper, H. Smith, Applied Regression Analysis, 3rd ed., chapters 1 and 9; sums about the weighted
 /// means, so that no digits cancel.
-pub fn fit_line(points: &[Point], confidence: f64) -> Option<Fit> {
-    let usable = |p: &Point| p.x.is_finite() && p.y.is_finite() && p.weight > 0.0 && p.weight.is_finite();
+pub fn fit_line(points: &[WeightedPoint], confidence: f64) -> Option<Fit> {
+    let usable = |p: &WeightedPoint| p.x.is_finite() && p.y.is_finite() && p.weight > 0.0 && p.weight.is_finite();
     if points.len() < 3 || !points.iter().all(usable) || !(confidence > 0.0 && confidence < 1.0) {
         return None;
     }
-    let sum = |term: &dyn Fn(&Point) -> f64| points.iter().map(term).sum::<f64>();
+    let sum = |term: &dyn Fn(&WeightedPoint) -> f64| points.iter().map(term).sum::<f64>();
     let total = sum(&|p| p.weight);
     let mean_x = sum(&|p| p.weight * p.x) / total;
     let mean_y = sum(&|p| p.weight * p.y) / total;
@@ -49,7 +49,7 @@ pub fn fit_line(points: &[Point], confidence: f64) -> Option<Fit> {
         return None;
     }
     let slope = sum(&|p| p.weight * (p.x - mean_x) * (p.y - mean_y)) / spread;
-    let left = |p: &Point| p.y - mean_y - slope * (p.x - mean_x);
+    let left = |p: &WeightedPoint| p.y - mean_y - slope * (p.x - mean_x);
     let dof = points.len() - 2;
     let residual = (sum(&|p| p.weight * left(p) * left(p)) / dof as f64).sqrt();
     let half = t_quantile(0.5 + confidence / 2.0, u32::try_from(dof).ok()?)? * residual / spread.sqrt();
@@ -67,7 +67,8 @@ pub fn fit_line(points: &[Point], confidence: f64) -> Option<Fit> {
 /// `None`, as does everything that [`fit_line`] refuses.
 pub fn fit_log_log(pairs: &[(f64, f64)], confidence: f64) -> Option<Fit> {
     // A logarithm of zero or below is not finite, which fit_line refuses.
-    let point = |(size, value): &(f64, f64)| Point { x: core_math::log(*size), y: core_math::log(*value), weight: 1.0 };
+    let point =
+        |(size, value): &(f64, f64)| WeightedPoint { x: core_math::log(*size), y: core_math::log(*value), weight: 1.0 };
     fit_line(&pairs.iter().map(point).collect::<Vec<_>>(), confidence)
 }
 
@@ -75,8 +76,8 @@ pub fn fit_log_log(pairs: &[(f64, f64)], confidence: f64) -> Option<Fit> {
 mod tests {
     use super::*;
 
-    fn points(values: &[(f64, f64)]) -> Vec<Point> {
-        values.iter().map(|(x, y)| Point { x: *x, y: *y, weight: 1.0 }).collect()
+    fn points(values: &[(f64, f64)]) -> Vec<WeightedPoint> {
+        values.iter().map(|(x, y)| WeightedPoint { x: *x, y: *y, weight: 1.0 }).collect()
     }
 
     /// NIST StRD linear regression "Norris": certified slope, intercept, residual and standard error of the slope.

@@ -13,7 +13,7 @@ mod tail;
 
 pub use binomial::{Interval, clopper_pearson};
 pub use expected_recall::{ExpectedRecall, expected_recall};
-pub use fit::{Fit, Point, fit_line, fit_log_log};
+pub use fit::{Fit, WeightedPoint, fit_line, fit_log_log};
 pub use gamma::{gamma, least_share, probabilistic_gamma, probabilistic_lambda, sum_share};
 pub use quantile::quantile;
 pub use student::{t_cdf, t_quantile};

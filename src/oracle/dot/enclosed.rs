@@ -77,7 +77,7 @@ pub fn enclosed_products(lhs: &Entries, rhs: &Entries, [m, k, n]: [usize; 3], de
     let depth = depth as usize;
     let mut out = vec![IRREGULAR; m * n];
     let (mut left, mut right) = (Side::new(depth), Side::new(depth));
-    let mut tile = Tile::default();
+    let mut tile = ResultTile::default();
     for columns in even_parts(n, SIDE) {
         for rows in even_parts(m, SIDE) {
             left.start(rows.len());
@@ -196,7 +196,7 @@ impl Side {
         let bits = (53 - length.next_power_of_two().trailing_zeros() as i32) / 2;
         for (at, vector) in self.vectors.iter_mut().enumerate() {
             let range = at * length..(at + 1) * length;
-            let look = dispatch(Look { hi: &hi[range.clone()], error: &error[range.clone()] });
+            let look = dispatch(ErrorLook { hi: &hi[range.clone()], error: &error[range.clone()] });
             vector.is_moderate &= look.largest == 0.0 || (look.largest > SMALLEST && look.largest < LARGEST);
             vector.is_moderate &= look.error < f64::INFINITY;
             vector.is_zero &= look.largest == 0.0 && look.error == 0.0;
@@ -206,7 +206,7 @@ impl Side {
                 [&mut *hi, lo, error].into_iter().for_each(|list| list[range.clone()].fill(0.0));
             }
             let top = if look.largest == 0.0 || !vector.is_moderate { 0 } else { floor_log2(look.largest) + 1 };
-            dispatch(Outer {
+            dispatch(OuterProducts {
                 parts: [&hi[range.clone()], &lo[range.clone()], &error[range.clone()]],
                 out: &mut outer[range.clone()],
             });
@@ -245,7 +245,7 @@ fn norm(entries: &[f64]) -> f64 {
 }
 
 /// The largest magnitude and error of a vector's entries; NaN or infinite where one is.
-struct Look<'a> {
+struct ErrorLook<'a> {
     hi: &'a [f64],
     error: &'a [f64],
 }
@@ -255,7 +255,7 @@ struct Looked {
     error: f64,
 }
 
-impl Kernel for Look<'_> {
+impl Kernel for ErrorLook<'_> {
     type Output = Looked;
 
     #[inline(always)]
@@ -270,12 +270,12 @@ impl Kernel for Look<'_> {
 }
 
 /// At least the magnitudes that entries may have.
-struct Outer<'a> {
+struct OuterProducts<'a> {
     parts: [&'a [f64]; 3],
     out: &'a mut [f64],
 }
 
-impl Kernel for Outer<'_> {
+impl Kernel for OuterProducts<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -341,7 +341,7 @@ impl Kernel for Measure<'_> {
 
 /// The results of some rows with some columns, row-major.
 #[derive(Default)]
-struct Tile {
+struct ResultTile {
     /// The sum of the exact products, its rounding errors, and their magnitudes.
     totals: Vec<f64>,
     rests: Vec<f64>,
@@ -355,9 +355,9 @@ struct Tile {
     additions: usize,
 }
 
-impl Tile {
+impl ResultTile {
     fn start(&mut self, outputs: usize) {
-        let Tile { totals, rests, magnitudes, smalls, bounds, products, additions } = self;
+        let ResultTile { totals, rests, magnitudes, smalls, bounds, products, additions } = self;
         for list in [totals, rests, magnitudes, smalls, bounds, products] {
             list.clear();
             list.resize(outputs, 0.0);
@@ -377,8 +377,8 @@ impl Tile {
             for p in (0..=level).filter(|p| left_parts[*p] && right_parts[level - p]) {
                 let (a, b) = (left.vectors(&left.parts[p]), right.vectors(&right.parts[level - p]));
                 dgemm(a, b, &mut self.products, false);
-                let Tile { totals, rests, magnitudes, products, .. } = self;
-                dispatch(Add { totals, rests, magnitudes, products });
+                let ResultTile { totals, rests, magnitudes, products, .. } = self;
+                dispatch(AddExactProducts { totals, rests, magnitudes, products });
                 self.additions += 1;
             }
         }
@@ -432,14 +432,14 @@ fn roundings(depth: usize, k: usize) -> f64 {
 }
 
 /// Adds products that are exact.
-struct Add<'a> {
+struct AddExactProducts<'a> {
     totals: &'a mut [f64],
     rests: &'a mut [f64],
     magnitudes: &'a mut [f64],
     products: &'a [f64],
 }
 
-impl Kernel for Add<'_> {
+impl Kernel for AddExactProducts<'_> {
     type Output = ();
 
     #[inline(always)]

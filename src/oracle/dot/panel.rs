@@ -205,11 +205,11 @@ fn slice(block: &[f64], facts: Facts, high: &mut [f64], low: &mut [f64]) -> (f64
         // An infinite span certifies nothing.
         return (f64::INFINITY, f64::INFINITY);
     }
-    let (squares, largest) = dispatch(Split { block, high, low, shift });
+    let (squares, largest) = dispatch(PanelSplit { block, high, low, shift });
     (HALF_OF_53_BITS, if largest == 0.0 { 0.0 } else { norm_bound(squares, block.len(), largest) })
 }
 
-struct Split<'a> {
+struct PanelSplit<'a> {
     block: &'a [f64],
     high: &'a mut [f64],
     low: &'a mut [f64],
@@ -218,7 +218,7 @@ struct Split<'a> {
 
 const LANES: usize = 8;
 
-impl Kernel for Split<'_> {
+impl Kernel for PanelSplit<'_> {
     /// The sum of squares of the low parts, and their largest magnitude.
     type Output = (f64, f64);
 

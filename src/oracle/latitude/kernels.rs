@@ -18,17 +18,17 @@ fn bf16_nearest(x: f64) -> f64 {
 }
 
 /// [`super::settle::round`] to f32, to bf16 or to one after the other, with an error first or without.
-pub(super) struct Nearest<const F32: bool, const BF16: bool, const ERRS: bool> {
+pub(super) struct NearestKernel<const F32: bool, const BF16: bool, const ERRS: bool> {
     relative: f64,
     absolute: f64,
     /// Below this magnitude results may be zero, or subnormal.
     least: f64,
 }
 
-impl<const F32: bool, const BF16: bool, const ERRS: bool> Nearest<F32, BF16, ERRS> {
+impl<const F32: bool, const BF16: bool, const ERRS: bool> NearestKernel<F32, BF16, ERRS> {
     pub fn of(rounding: &Rounding) -> Self {
         let Rounding { relative, absolute, floor, .. } = *rounding;
-        Nearest { relative, absolute, least: floor.max(LEAST) }
+        NearestKernel { relative, absolute, least: floor.max(LEAST) }
     }
 
     #[inline(always)]
@@ -38,7 +38,7 @@ impl<const F32: bool, const BF16: bool, const ERRS: bool> Nearest<F32, BF16, ERR
     }
 }
 
-impl<const F32: bool, const BF16: bool, const ERRS: bool> Kernel for Nearest<F32, BF16, ERRS> {
+impl<const F32: bool, const BF16: bool, const ERRS: bool> Kernel for NearestKernel<F32, BF16, ERRS> {
     #[inline(always)]
     fn apply(&self, x: Interval, _: Interval) -> Interval {
         // The same error as in `round`: of numbers that are not negative, the next one has the next bits.
@@ -101,7 +101,7 @@ mod tests {
                     formats: formats.to_vec(),
                     ..Rounding::default()
                 };
-                let kernel = Nearest::<TO_F32, TO_BF16, ERRS>::of(&rounding);
+                let kernel = NearestKernel::<TO_F32, TO_BF16, ERRS>::of(&rounding);
                 for lo in numbers().filter(|x| x.is_finite()) {
                     for x in [Interval::exact(lo), Interval { lo, hi: lo + lo.abs() / 3.0 }] {
                         let (quick, whole) = (kernel.apply(x, x), round(x, &rounding));

@@ -13,7 +13,7 @@ use super::super::fast::{Fast, Intervals, apply, map};
 use super::super::interval::Interval;
 use super::super::order::{FEW, Step};
 use super::Rounding;
-use super::kernels::{Hull, Nearest};
+use super::kernels::{Hull, NearestKernel};
 
 /// An upper bound of a number that was rounded to nearest.
 pub(super) fn up(x: f64) -> f64 {
@@ -100,14 +100,14 @@ fn round_all(numbers: &Intervals, rounding: &Rounding) -> Intervals {
     let whole = |x: Interval, _: Interval| round(x, rounding);
     let both = [numbers, numbers];
     match (rounding.formats.as_slice(), errs) {
-        ([one], false) if *one == F32 => apply(Nearest::<true, false, false>::of(rounding), whole, both),
-        ([one], true) if *one == F32 => apply(Nearest::<true, false, true>::of(rounding), whole, both),
-        ([one], false) if *one == BF16 => apply(Nearest::<false, true, false>::of(rounding), whole, both),
+        ([one], false) if *one == F32 => apply(NearestKernel::<true, false, false>::of(rounding), whole, both),
+        ([one], true) if *one == F32 => apply(NearestKernel::<true, false, true>::of(rounding), whole, both),
+        ([one], false) if *one == BF16 => apply(NearestKernel::<false, true, false>::of(rounding), whole, both),
         ([one, two], false) if [*one, *two] == [F32, BF16] => {
-            apply(Nearest::<true, true, false>::of(rounding), whole, both)
+            apply(NearestKernel::<true, true, false>::of(rounding), whole, both)
         }
         ([one, two], true) if [*one, *two] == [F32, BF16] => {
-            apply(Nearest::<true, true, true>::of(rounding), whole, both)
+            apply(NearestKernel::<true, true, true>::of(rounding), whole, both)
         }
         _ => map(numbers, |x| round(x, rounding)),
     }

@@ -45,7 +45,7 @@ pub(super) enum Kind {
 
 /// One vector's scales, each a power of two.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scale {
+pub(super) struct VectorScale {
     pub kind: Kind,
     /// That of the digits: `e` above.
     pub digits: i32,
@@ -76,7 +76,7 @@ impl Layout {
 
 /// Some vectors of one operand.
 pub(super) struct Digits {
-    pub scales: Vec<Scale>,
+    pub scales: Vec<VectorScale>,
     pub length: usize,
     /// The number of digits that are kept; those behind them are zero.
     pub used: usize,
@@ -133,7 +133,7 @@ impl Digits {
     }
 
     fn zeros(count: usize, length: usize, digits: usize) -> Digits {
-        let zero = Scale { kind: Kind::Regular, digits: 0, reaches: 0, radii: 0 };
+        let zero = VectorScale { kind: Kind::Regular, digits: 0, reaches: 0, radii: 0 };
         let block = |start: usize| vec![0.0; digits * count * (length - start).min(TERMS)];
         Digits {
             scales: vec![zero; count],
@@ -193,9 +193,10 @@ impl Digits {
             self.split(vector, l, &limbs, sign);
             sizes.push((reach, radius));
         }
+        // Where all are zero, no power of two is taken out.
         let exponent = |of: fn(&(Float, Float)) -> &Float| sizes.iter().filter_map(|size| of(size).get_exp()).max();
         let (reaches, errors) = (exponent(|size| &size.0).unwrap_or(0), exponent(|size| &size.1).unwrap_or(0));
-        self.scales[vector] = Scale { kind, digits: scale, reaches, radii: errors };
+        self.scales[vector] = VectorScale { kind, digits: scale, reaches, radii: errors };
         for (l, (reach, radius)) in sizes.into_iter().enumerate() {
             self.reaches[vector * self.length + l] = (reach >> reaches).to_f64_round(Round::Up);
             radii[l] = (radius >> errors).to_f64_round(Round::Up);
@@ -207,6 +208,7 @@ impl Digits {
         let mut carry = 0;
         for (low, digit) in (0..self.used).rev().enumerate() {
             let (word, shift) = (low as u32 * DIGIT / 64, low as u32 * DIGIT % 64);
+            // Limbs above those that the integer has are zero.
             let limb = |at: u32| limbs.get(at as usize).copied().unwrap_or(0);
             let bits = if shift == 0 { limb(word) } else { limb(word) >> shift | limb(word + 1) << (64 - shift) };
             let mut value = (bits & ((1 << DIGIT) - 1)) as i64 + carry;
@@ -234,7 +236,7 @@ impl Digits {
         }
         let scale = floor_log2(largest) + 2;
         let (digits, whole) = (self.used, self.used as i32 * DIGIT as i32);
-        self.scales[vector] = Scale { kind: Kind::Regular, digits: scale, reaches: scale, radii: scale - whole };
+        self.scales[vector] = VectorScale { kind: Kind::Regular, digits: scale, reaches: scale, radii: scale - whole };
         // Each step is exact: a value within 2^(DIGIT - 1), less the integer next to it, times a power of two.
         let mut rests: Vec<f64> = values.iter().map(|value| value * exp2i(DIGIT as i32 - scale)).collect();
         values.iter_mut().for_each(|value| *value = value.abs() * exp2i(-scale));

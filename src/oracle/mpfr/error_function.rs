@@ -67,6 +67,7 @@ fn is_next_to_one(x: &Float, exponent: i32, bits: u32) -> bool {
 
 /// Bounds of `2 x / sqrt(pi)`, times what lies between `1 - x^2 / 3` and 1, for an x below `2^-bits`.
 fn near_zero(x: &Float, bits: u32) -> [Float; 2] {
+    // Of zero 0 says that all may be lost, which leaves the bounds 0.
     let exponent = x.get_exp().unwrap_or(0).unsigned_abs().min(bits);
     let mut ends = slope(x, bits);
     // x^2 / 3 is below 2^(-2 exponent).
@@ -101,6 +102,7 @@ fn series(x: &Float, bits: u32) -> [Float; 2] {
             term.mul_assign_round(&double, round);
             term.div_assign_round(2 * k + 1, round);
             sum.add_assign_round(&term, round);
+            // The sum begins with 1 and grows, so that it has an exponent.
             let is_small = term.get_exp().is_none_or(|small| small < sum.get_exp().unwrap_or(0) - bits as i32);
             // From here on each term is at most half of the one before: all of them together are at most the last one.
             if is_small && double <= k + 1 {

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 use rug::float::Round;
 use rug::{Float, Integer};
 
-use super::digits::{DIGIT, Digits, Kind, Layout, Scale};
+use super::digits::{DIGIT, Digits, Kind, Layout, VectorScale};
 use super::middle::SHORT;
 use super::reals::Reals;
 use crate::between::Between;
@@ -199,7 +199,7 @@ impl Bound {
     }
 
     /// Adds a bound on the levels that are left out.
-    fn drop_levels(&mut self, digits: usize, row: Scale, column: Scale) {
+    fn drop_levels(&mut self, digits: usize, row: VectorScale, column: VectorScale) {
         let exponent = row.digits + column.digits - (digits as u32 * DIGIT) as i32 - 1;
         self.plus(&(Float::with_val(SHORT, digits * self.length) << exponent));
     }

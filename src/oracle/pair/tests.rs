@@ -17,9 +17,9 @@ use super::{
 const PRECISION: u32 = 300;
 
 /// Steele, Lea and Flood's SplitMix64.
-struct Random(u64);
+struct SplitMix64(u64);
 
-impl Random {
+impl SplitMix64 {
     fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -180,7 +180,7 @@ fn sigmoid(x: Float) -> Float {
 
 /// Arguments of a function: spread over its exponents, dense around 1, 0 and the ends of its regular domain.
 fn arguments(function: &Unary) -> Vec<Pair> {
-    let mut random = Random(function.name.len() as u64 + 77);
+    let mut random = SplitMix64(function.name.len() as u64 + 77);
     let (low, high) = function.exponents;
     let mut points: Vec<f64> = (0..60_000).map(|_| random.scaled(low, high)).collect();
     points.extend((0..60_000).map(|_| random.scaled(-12, 8)));
@@ -270,7 +270,7 @@ const OPERATIONS: [Binary; 3] = [
 #[test]
 fn operations_stay_within_their_bounds() {
     for Binary { name, pair, truth } in OPERATIONS {
-        let mut random = Random(name.len() as u64 + 5);
+        let mut random = SplitMix64(name.len() as u64 + 5);
         let mut regular = 0;
         for i in 0..130_000 {
             let (low, high) = if i % 2 == 0 { (-4, 4) } else { (-880, 880) };
@@ -327,7 +327,7 @@ fn exact_results_are_exact_and_special_ones_irregular() {
 /// Rounding is decided only where both ends agree: within 2^-90 of the middle of two f64 numbers it is not, unless exact.
 #[test]
 fn rounding_is_decided_only_when_certain() {
-    let mut random = Random(3);
+    let mut random = SplitMix64(3);
     for _ in 0..20_000 {
         let hi = random.scaled(-700, 700);
         let half = 0.5 * (hi.abs().next_up() - hi.abs());
@@ -351,7 +351,7 @@ fn rounding_is_decided_only_when_certain() {
 
 #[test]
 fn intervals_enclose_and_comparisons_are_proven() {
-    let mut random = Random(9);
+    let mut random = SplitMix64(9);
     for _ in 0..20_000 {
         let hi = random.scaled(-700, 700);
         let (x, y) = (random.around(hi), random.around(hi));
@@ -382,7 +382,7 @@ fn intervals_enclose_and_comparisons_are_proven() {
 
 #[test]
 fn sums_stay_within_their_bounds() {
-    let mut random = Random(1);
+    let mut random = SplitMix64(1);
     for (round, length) in [1, 2, 15, 16, 17, 64, 65, 1000, 4096, 100_000].into_iter().cycle().take(60).enumerate() {
         let spread = if round % 2 == 0 { 3 } else { 60 };
         let terms: Vec<Pair> = (0..length)
@@ -422,11 +422,11 @@ fn sums_stay_within_their_bounds() {
 /// without.
 #[test]
 fn errors_are_those_of_the_proofs() {
-    let (mut random, tables) = (Random(21), Tables::ready());
+    let (mut random, tables) = (SplitMix64(21), Tables::ready());
     let u2 = |bits: i64| power_of_two(-bits);
     for i in 0..4_000 {
         let (hi_x, hi_y) = (random.scaled(-5, 5).abs(), random.scaled(-5, 5));
-        let inexact = |random: &mut Random, hi: f64| Pair { lo: hi * u2(55), ..random.around(hi) };
+        let inexact = |random: &mut SplitMix64, hi: f64| Pair { lo: hi * u2(55), ..random.around(hi) };
         let (x, y) = (inexact(&mut random, hi_x), inexact(&mut random, hi_y));
         // Errors that swallow the rounding, or that it swallows.
         let widen = |x: Pair, part: f64| Pair { error: x.hi.abs() * part, ..x };
@@ -503,7 +503,7 @@ fn sum_in_one_lane(terms: &[Pair]) -> Pair {
 /// Terms far below two others, which cancel: what is left is nothing but the roundings of the third part.
 #[test]
 fn sums_count_the_roundings_of_their_low_part() {
-    let mut random = Random(31);
+    let mut random = SplitMix64(31);
     let large = [1.0, power_of_two(-60) * (1.0 + f64::EPSILON)];
     let mut terms: Vec<f64> = large.to_vec();
     terms.extend((0..1000).map(|_| random.scaled(-126, -124)));

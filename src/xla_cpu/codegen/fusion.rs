@@ -66,7 +66,7 @@ pub fn find_contractions(
     let mut contracted = vec![false; instructions.len()];
     let users = computation.users();
     let reads = Reads::new(computation, (uses, &users));
-    // Who adds a product to another number, or hands it on to who does.
+    // The users that add a product to another number, or pass it to one that does.
     let mut exact: HashSet<(ValueId, ValueId)> = HashSet::new();
     let mut emissions: HashMap<Fusion, Emission> = HashMap::new();
     let mut runs: HashMap<Fusion, Option<Runs>> = HashMap::new();

@@ -82,7 +82,7 @@ impl Functions {
             ways[complex.number(*result)].push(Vec::new());
         }
         for id in (0..instructions.len()).rev() {
-            // Who reads one part of a complex number reads both: all readers stand behind both parts.
+            // A user of one part of a complex number uses both: all users come after both parts.
             let number = complex.number(id);
             if readers[number].is_empty() {
                 continue;

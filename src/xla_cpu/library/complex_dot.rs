@@ -75,7 +75,7 @@ mod tests {
         out
     }
 
-    /// A large number takes up what is added to it, and its negative leaves what was not: what joins after the two is left.
+    /// A large number absorbs the terms added to it, and its negative leaves the others: the terms that join after the two are left.
     #[test]
     fn sums_in_turn_are_joined_at_the_end() {
         let left = |sizes: [usize; 3], pair: [usize; 2]| {

@@ -180,7 +180,7 @@ impl DotOrder {
         self.sizes[1] / self.runs
     }
 
-    /// Products between two cuts. A cut that is too fine for one product is none.
+    /// Products between two cuts. A cut that is too fine for one product is not made.
     fn depth(&self, task: &Task) -> usize {
         if task.depth == 0 { self.run().max(1) } else { task.depth }
     }

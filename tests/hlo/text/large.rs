@@ -4,6 +4,8 @@ use std::time::Instant;
 
 use ulpgate::hlo::parse;
 
+use crate::processor_time::least_seconds;
+
 /// A module of about this many bytes.
 type Generator = fn(usize) -> String;
 
@@ -60,14 +62,8 @@ const GENERATORS: [(&str, Generator); 8] = [
     }),
 ];
 
-/// The shortest of three times.
 fn seconds(text: &str) -> f64 {
-    let once = || {
-        let started = Instant::now();
-        assert!(parse(text).is_ok(), "{}", parse(text).unwrap_err());
-        started.elapsed().as_secs_f64()
-    };
-    (0..3).map(|_| once()).fold(f64::INFINITY, f64::min)
+    least_seconds(|| assert!(parse(text).is_ok(), "{}", parse(text).unwrap_err()))
 }
 
 #[test]

@@ -5,9 +5,9 @@ use std::ops::Range;
 use crate::ast;
 use crate::builder::array_operation::slice;
 use crate::builder::{Emitter, Value};
+use crate::devices::planned_collective::{PlannedCollective, plan};
 use crate::error::LowerError;
 use crate::ir::{CollectiveAlgorithm, CollectivePlan, Mark, Ring, Setting, Steps};
-use crate::planned_collective::{PlannedCollective, plan};
 use crate::settings;
 use crate::tensor::DType;
 
@@ -42,9 +42,9 @@ pub fn sum(e: &mut Emitter, value: &Value, operand: usize, group: &[usize]) -> R
             *member = beside(e, std::slice::from_ref(member), &mut |e, own| tiles.cut_up(e, own[0]))?;
         }
     }
-    let mut exchange = Exchange { base: e.lowering.fusions + 1, rings: 0, carries, e };
+    let mut exchange = CollectiveAdditions { base: e.lowering.fusions + 1, rings: 0, carries, e };
     let pieces = plan.sums(count, &members, &mut exchange)?;
-    let Exchange { e, base, rings, .. } = exchange;
+    let CollectiveAdditions { e, base, rings, .. } = exchange;
     e.lowering.fusions = base + rings;
     let Some(mut pieces) = pieces else { return Ok(None) };
     if count > 1 {
@@ -54,7 +54,7 @@ pub fn sum(e: &mut Emitter, value: &Value, operand: usize, group: &[usize]) -> R
     Ok(pieces.pop())
 }
 
-/// Notes a collective once, for those who read the file.
+/// Notes a collective once, for readers of the file.
 fn record(
     e: &mut Emitter,
     algorithm: CollectiveAlgorithm,
@@ -78,7 +78,7 @@ fn without_algorithm(e: &mut Emitter) {
 }
 
 /// The additions of one collective.
-struct Exchange<'x, 'e, 'a> {
+struct CollectiveAdditions<'x, 'e, 'a> {
     e: &'x mut Emitter<'e, 'a>,
     /// The number of its first ring, among all fusions.
     base: usize,
@@ -87,7 +87,7 @@ struct Exchange<'x, 'e, 'a> {
     carries: DType,
 }
 
-impl Steps<Value> for Exchange<'_, '_, '_> {
+impl Steps<Value> for CollectiveAdditions<'_, '_, '_> {
     type Error = LowerError;
 
     fn cut(&mut self, value: &Value, tiles: Range<usize>) -> Result<Value> {

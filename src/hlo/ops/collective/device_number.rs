@@ -2,7 +2,7 @@
 
 use crate::builder::fill::integer;
 use crate::builder::{Emitter, Value};
-use crate::device::Devices;
+use crate::devices::device::Devices;
 use crate::error::LowerError;
 use crate::opcode::DeviceNumber;
 use crate::tensor::DType;

@@ -8,8 +8,8 @@ use crate::ir::Op;
 
 use crate::builder::Emitter;
 use crate::builder::Value;
+use crate::devices::sharding_mesh::{Mesh, meshes, text};
 use crate::error::LowerError;
-use crate::sharding_mesh::{Mesh, meshes, text};
 
 type Result<T> = std::result::Result<T, LowerError>;
 

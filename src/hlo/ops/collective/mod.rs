@@ -3,6 +3,7 @@
 mod collective_algorithm;
 pub mod device_number;
 mod dynamic_root;
+pub mod each_device;
 pub mod manual;
 mod memory_tiles;
 mod per_member;
@@ -11,7 +12,7 @@ mod replica_groups;
 
 use crate::builder::array_operation::slice;
 use crate::builder::{Emitter, Value};
-use crate::device_exchange;
+use crate::devices::device_exchange;
 use crate::error::LowerError;
 use crate::ir::Mark;
 use crate::opcode::{Collective, CollectiveDone, Opcode, Outside};

@@ -2,10 +2,10 @@
 //! `replica_group.cc`; meaning: `collective_ops_utils.h` (FACTS 6.1).
 
 use crate::builder::Emitter;
-use crate::device::Mode;
-use crate::device_exchange;
+use crate::devices::device::Mode;
+use crate::devices::device_exchange;
+use crate::devices::group_list::read;
 use crate::error::LowerError;
-use crate::group_list::read;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -40,7 +40,7 @@ pub fn groups(e: &Emitter) -> Result<Vec<Vec<usize>>> {
     Ok(numbers.iter().flat_map(|group| mode.spread(group, devices)).collect())
 }
 
-/// The pairs of a `collective-permute` or a `recv`, as devices: who gives, and who takes.
+/// The pairs of a `collective-permute` or a `recv`, as devices: the giver, and the taker.
 ///
 /// # Errors
 /// As [`groups`].

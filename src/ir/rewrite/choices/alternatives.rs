@@ -9,7 +9,7 @@ use crate::num::BF16;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::super::{Site, narrow};
-use super::{Freedom, Maker};
+use super::{Freedom, ProgramChoicesBuilder};
 
 /// Blocks that K is cut into (FACTS 10.1 has 1 to 28 of them).
 const CUTS: [usize; 3] = [2, 4, 8];
@@ -26,7 +26,7 @@ pub(super) fn bf16_sums(program: &Program) -> BTreeSet<Site> {
     (0..entry.instructions.len()).filter(is_sum).map(Site::Retype).collect()
 }
 
-impl Maker<'_> {
+impl ProgramChoicesBuilder<'_> {
     /// The value that users of a computed value see: the value itself, or a choice.
     pub(super) fn choose(&mut self, id: ValueId) -> ValueId {
         let Instruction { op, shape, .. } = &self.program.entry().instructions[id];

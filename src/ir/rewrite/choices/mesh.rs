@@ -3,9 +3,9 @@
 use crate::ir::{Binary, Instruction, Mark, Op, Shape, ValueId};
 use crate::tensor::DType;
 
-use super::{Freedom, Maker};
+use super::{Freedom, ProgramChoicesBuilder};
 
-impl Maker<'_> {
+impl ProgramChoicesBuilder<'_> {
     /// The value that users of the last addition of a sum over three devices or more see. It is that addition, or the
     /// same terms added from the last to the first, in a ring that begins halfway, or in pairs. Its enclosure covers
     /// any order.

@@ -5,7 +5,7 @@ use crate::ir::{Binary, Instruction, Op, Shape, Unary, ValueId};
 use crate::num::{BF16, Direction, round_f64};
 use crate::tensor::{DType, Data, Tensor};
 
-use super::{Freedom, Maker};
+use super::{Freedom, ProgramChoicesBuilder};
 
 /// A constant that is the same for all elements.
 #[derive(Clone, Copy)]
@@ -14,7 +14,7 @@ struct SimplifiedScalar {
     is_bf16: bool,
 }
 
-impl Maker<'_> {
+impl ProgramChoicesBuilder<'_> {
     /// The value that users see: `seen`, or another form of the value if there is one.
     pub(super) fn in_another_form(&mut self, id: ValueId, seen: ValueId) -> ValueId {
         let other = self.with_one_constant(id).or_else(|| self.other_form(id));

@@ -106,7 +106,7 @@ impl Layout<'_> {
         let moved = self.computations_of(level);
         let entry = level.program.entry();
         let mut seen: Vec<ValueId> = Vec::with_capacity(entry.instructions.len());
-        // What lists a trip's results is none of the next one's values: their guards read them alone.
+        // The tuple of a trip's results is no value of the next one: their guards read the results alone.
         let lists = state.is_some()
             && entry.instructions[entry.root].op == Op::Tuple
             && entry.instructions.iter().all(|user| !user.operands.contains(&entry.root));

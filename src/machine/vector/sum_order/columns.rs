@@ -7,7 +7,7 @@ use std::ops::{Deref, Range};
 use super::super::VectorUnit;
 use super::super::arrays::over_rows;
 use super::super::simd::{self, Work};
-use super::{Adder, InBf16, InF16, InF32, LANES, PhantomData, SUBLANES, Step, StepRounding, SumOrder, TREE};
+use super::{InBf16, InF16, InF32, LANES, PhantomData, SUBLANES, Step, StepRounding, SumOrder, TREE, UnitAdder};
 
 /// Sums of some rows each, of every column: those of [`SumOrder::Lanes`] in the same lane, or in a window.
 struct Part {
@@ -86,7 +86,7 @@ fn next_level(sums: &[f32], columns: usize, how: (SumOrder, StepRounding), unit:
     sums
 }
 
-impl<const FLUSH: bool, S: Step> Adder<FLUSH, S> {
+impl<const FLUSH: bool, S: Step> UnitAdder<FLUSH, S> {
     fn part_sums<V: Deref<Target = [f32]>, E>(
         self,
         part: &Part,
@@ -116,7 +116,7 @@ struct ColumnRows<'a, A> {
     rows: &'a [f32],
 }
 
-impl<const FLUSH: bool, S: Step> Work for ColumnRows<'_, Adder<FLUSH, S>> {
+impl<const FLUSH: bool, S: Step> Work for ColumnRows<'_, UnitAdder<FLUSH, S>> {
     type Output = ();
 
     #[inline(always)]
@@ -134,7 +134,7 @@ pub(super) struct Halves<'a, A> {
     pub lanes: &'a mut [f32],
 }
 
-impl<const FLUSH: bool, S: Step> Work for Halves<'_, Adder<FLUSH, S>> {
+impl<const FLUSH: bool, S: Step> Work for Halves<'_, UnitAdder<FLUSH, S>> {
     type Output = ();
 
     #[inline(always)]

@@ -22,7 +22,7 @@ use super::super::VectorUnit;
 use super::super::arrays::over_rows;
 use super::super::simd::{self, Work, prefetch};
 use super::columns::Halves;
-use super::{Adder, InF32, LANES, PhantomData, SUBLANES, StepRounding, Weighted};
+use super::{InF32, LANES, PhantomData, SUBLANES, StepRounding, UnitAdder, Weighted};
 
 /// Columns whose sums stay in registers, beside what is seen of their products.
 const STRIP: usize = 32;
@@ -84,7 +84,7 @@ impl Factors<'_> {
         };
         let sums: Option<Vec<Vec<f32>>> = over_rows(parts, self.matrix.len() / parts, of_part).into_iter().collect();
         let mut lanes = sums?.concat();
-        let adder = Adder::<false, InF32>(PhantomData);
+        let adder = UnitAdder::<false, InF32>(PhantomData);
         simd::widest(Halves { adder, lanes: &mut lanes });
         lanes.truncate(columns);
         Some(lanes)

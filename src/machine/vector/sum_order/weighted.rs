@@ -7,7 +7,7 @@ use super::super::VectorUnit;
 use super::super::arrays::over_rows;
 use super::super::simd::{self, Work};
 use super::columns::Halves;
-use super::{Adder, InBf16, InF16, InF32, LANES, PhantomData, SUBLANES, Step, StepRounding};
+use super::{InBf16, InF16, InF32, LANES, PhantomData, SUBLANES, Step, StepRounding, UnitAdder};
 
 /// Columns that are summed together: the sums of their lanes stay in the second cache.
 const STRIPE: usize = 512;
@@ -29,7 +29,7 @@ pub struct Weighted<'a> {
     pub rounded: StepRounding,
 }
 
-/// Runs `$body` with `$products` bound to what makes products that are rounded as `$weighted` has it.
+/// Runs `$body` with `$products` bound to a source of products that are rounded as `$weighted` has it.
 macro_rules! with_products {
     ($weighted:expr, $adder:expr, $products:ident => $body:expr) => {
         match $weighted.rounded {
@@ -98,7 +98,7 @@ struct Products<'a, A, P> {
     rounds: PhantomData<P>,
 }
 
-impl<const FLUSH: bool, S: Step, P: Step> Products<'_, Adder<FLUSH, S>, P> {
+impl<const FLUSH: bool, S: Step, P: Step> Products<'_, UnitAdder<FLUSH, S>, P> {
     #[inline(always)]
     fn product(self, value: f32, factor: f32) -> f32 {
         P::round(if FLUSH { flush_f32(flush_f32(value) * flush_f32(factor)) } else { value * factor })
@@ -190,14 +190,14 @@ struct LanesOfColumns<'a, A, P> {
     sums: &'a mut [f32],
 }
 
-impl<const FLUSH: bool, S: Step, P: Step> Work for LanesOfColumns<'_, Adder<FLUSH, S>, P> {
+impl<const FLUSH: bool, S: Step, P: Step> Work for LanesOfColumns<'_, UnitAdder<FLUSH, S>, P> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let LanesOfColumns { products, columns, first, sums } = self;
         let width = sums.len() / LANES;
-        // Rows are read in the order in which they lie, so that the processor sees what comes next.
+        // Rows are read in the order in which they lie, so that the processor prefetches the next one.
         for sublane in 0..products.sublanes() {
             for (lane, totals) in sums.chunks_mut(width.max(1)).enumerate() {
                 let (place, mut at) = ([sublane, lane], 0);
@@ -225,7 +225,7 @@ struct SumsOfRows<'a, A, P> {
     sums: &'a mut [f32],
 }
 
-impl<const FLUSH: bool, S: Step, P: Step> Work for SumsOfRows<'_, Adder<FLUSH, S>, P> {
+impl<const FLUSH: bool, S: Step, P: Step> Work for SumsOfRows<'_, UnitAdder<FLUSH, S>, P> {
     type Output = ();
 
     #[inline(always)]

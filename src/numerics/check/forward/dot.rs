@@ -13,16 +13,16 @@ use super::element::{Both, Element, own_rounding, total, wider};
 use super::{Forward, Refusal, Value, gamma};
 
 /// The errors of a dot's results; `own` is that of the operands, `None` where they are exact.
-pub struct Dot {
+pub struct DotErrors {
     plan: DotPlan,
     machine: Vec<Both>,
     own: Option<Vec<f64>>,
 }
 
-impl Dot {
+impl DotErrors {
     /// The bounds where v is the exact value itself.
     pub fn bounds(self) -> Vec<Both> {
-        let Dot { machine, own, .. } = self;
+        let DotErrors { machine, own, .. } = self;
         let own = |i: usize| own.as_ref().map_or(0.0, |own| own[i]);
         machine.into_iter().enumerate().map(|(i, machine)| machine.map(|m| total(m, own(i)))).collect()
     }
@@ -46,7 +46,7 @@ impl Dot {
 
 impl Forward<'_> {
     /// The errors of a dot, whatever its contracting and batch dims.
-    pub fn dot(&self, value: ValueId, operands: [&Value; 2], shapes: [&Shape; 2]) -> Result<Dot, Refusal> {
+    pub fn dot(&self, value: ValueId, operands: [&Value; 2], shapes: [&Shape; 2]) -> Result<DotErrors, Refusal> {
         let instruction = &self.program.entry().instructions[value];
         let Op::Dot { dims, .. } = &instruction.op else {
             return Err(Refusal("the value is no dot".to_string()));
@@ -68,7 +68,7 @@ impl Forward<'_> {
             && let Some(scale) = self.scale.at(value)
         {
             let bound = |scale: &f64| if scale.is_finite() { bound(*scale, [0.0; 2]) } else { special };
-            return Ok(Dot { plan, machine: scale.iter().map(bound).collect(), own: None });
+            return Ok(DotErrors { plan, machine: scale.iter().map(bound).collect(), own: None });
         }
         let entered = operands.map(enter);
         let [x, y] = &laid_out(&plan, [&entered[0], &entered[1]], shapes);
@@ -88,7 +88,7 @@ impl Forward<'_> {
         let bound = |i: usize| if scale[i].is_finite() { bound(scale[i], [certain[i], probable[i]]) } else { special };
         let machine = (0..scale.len()).map(bound).collect();
         let own = Some(propagated(|e| e.own));
-        Ok(Dot { plan, machine, own })
+        Ok(DotErrors { plan, machine, own })
     }
 }
 

@@ -78,7 +78,7 @@ fn forget(latitude: &mut Latitude) {
             let forms = Some(Forms { forgets_signs: true, ..Forms::default() });
             *latitude = Latitude::Rounded(Rounding { floor: *floor, forms, ..Rounding::default() });
         }
-        // An option is another value of the program, which is told of for itself; and the rest may be a number as it is.
+        // An option is another value of the program, with facts of its own; the rest may be a number as it is.
         Latitude::OneOf { .. } | Latitude::Unknown => {}
     }
 }

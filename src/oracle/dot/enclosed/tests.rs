@@ -187,7 +187,7 @@ fn magnitudes_and_norms_are_bounds() {
     let (hi, lo, error) =
         ([1.0, -3.0, 0.0, 1e300, -1.0], [0.25, -0.5, 0.0, 0.0, 0.0], [0.0, 0.5, 0.75, 1e290, exp2i(-53)]);
     let mut out = [0.0; 5];
-    dispatch(Outer { parts: [&hi, &lo, &error], out: &mut out });
+    dispatch(OuterProducts { parts: [&hi, &lo, &error], out: &mut out });
     for (at, out) in out.into_iter().enumerate() {
         let sum = exact(hi[at]).abs() + lo[at].abs() + error[at];
         assert!(sum <= out && out <= sum * (1.0 + 16.0 * f64::EPSILON), "{at}: {out}");
@@ -210,7 +210,7 @@ fn additions_are_counted() {
             side.start(1);
             side.fill_rows(&thirds, 2, 0..1, 0..2);
         }
-        let mut tile = Tile::default();
+        let mut tile = ResultTile::default();
         tile.start(1);
         tile.add(&sides[0], &sides[1], 4);
         tile.add(&sides[0], &sides[1], 4);
@@ -218,7 +218,12 @@ fn additions_are_counted() {
     }
     let (mut totals, mut rests, mut magnitudes) = ([1.0, 2.0], [0.0, 0.5], [0.0, 0.25]);
     let products = [exp2i(-60), -exp2i(-60)];
-    dispatch(Add { totals: &mut totals, rests: &mut rests, magnitudes: &mut magnitudes, products: &products });
+    dispatch(AddExactProducts {
+        totals: &mut totals,
+        rests: &mut rests,
+        magnitudes: &mut magnitudes,
+        products: &products,
+    });
     assert_eq!((totals, rests), ([1.0, 2.0], [exp2i(-60), 0.5]));
     assert_eq!(magnitudes, [exp2i(-60), 0.25 + exp2i(-60)]);
 }
@@ -227,7 +232,7 @@ fn additions_are_counted() {
 #[test]
 fn a_radius_has_all_its_parts() {
     let result = |[rest, magnitude, bound]: [f64; 3], k: usize| {
-        let mut tile = Tile::default();
+        let mut tile = ResultTile::default();
         tile.start(1);
         (tile.totals[0], tile.rests[0], tile.magnitudes[0], tile.bounds[0]) = (1.0, rest, magnitude, bound);
         tile.additions = 3;

@@ -3,11 +3,11 @@
 use rug::Float;
 
 use super::super::{Pair, Tables, add, exp, hull, log, power_of_two, sub, sum};
-use super::{Random, candidates, center};
+use super::{SplitMix64, candidates, center};
 
 /// Inexact pairs, whose error is far below an ulp of their high part.
 fn inexact() -> impl Iterator<Item = Pair> {
-    let mut random = Random(77);
+    let mut random = SplitMix64(77);
     (0..2_000).filter_map(move |_| {
         let hi = random.scaled(-40, 40);
         Some(random.around(hi)).filter(|x| x.error > 0.0)
@@ -34,7 +34,7 @@ fn an_inexact_number_less_itself_is_zero_within_its_error() {
 #[test]
 fn exp_around_zero_and_log_around_one_keep_the_error() {
     let tables = &Tables::ready();
-    let mut random = Random(78);
+    let mut random = SplitMix64(78);
     for _ in 0..2_000 {
         let error = random.scaled(-140, -60).abs();
         let e = exp(Pair { hi: 0.0, lo: 0.0, error }, tables);
@@ -61,7 +61,7 @@ fn exp_around_zero_and_log_around_one_keep_the_error() {
 
 #[test]
 fn hulls_hold_both_and_no_more_than_needed() {
-    let mut random = Random(79);
+    let mut random = SplitMix64(79);
     for x in inexact() {
         // Neighbours of x, from far closer than an ulp to far apart.
         let apart = x.hi * random.scaled(-110, 2);

@@ -3,8 +3,8 @@
 use rug::Float;
 
 use super::{
-    Pair, Random, Tables, add, center, compare, cosine, div, erf, exp, expm1, log, log1p, logistic, mul, power_of_two,
-    sine, sqrt, sum, sum_in_one_lane, tanh,
+    Pair, SplitMix64, Tables, add, center, compare, cosine, div, erf, exp, expm1, log, log1p, logistic, mul,
+    power_of_two, sine, sqrt, sum, sum_in_one_lane, tanh,
 };
 use crate::interval::{Interval, two_sum};
 use crate::pair::sub;
@@ -131,7 +131,7 @@ fn sigmoids_level_off() {
 /// The proven errors of functions with two methods, on both sides of the point at which the method changes.
 #[test]
 fn errors_of_both_ways_are_those_of_the_proofs() {
-    let (mut random, tables) = (Random(22), &Tables::ready());
+    let (mut random, tables) = (SplitMix64(22), &Tables::ready());
     let part = power_of_two(-8) - power_of_two(-20);
     let mut arguments = vec![part, -part, part.next_down(), -part.next_down(), power_of_two(-8), -power_of_two(-8)];
     arguments.extend((0..4000).map(|_| random.scaled(-20, 4)).filter(|x| *x > -0.99));
@@ -169,7 +169,7 @@ fn errors_of_both_ways_are_those_of_the_proofs() {
 /// An end lies outside of the error, and hardly further.
 #[test]
 fn ends_lie_outside_of_the_error() {
-    let mut random = Random(23);
+    let mut random = SplitMix64(23);
     for i in 0..20_000 {
         let hi = random.scaled(-5, 5);
         let x = random.around(hi);
@@ -239,7 +239,7 @@ fn comparisons_need_the_whole_error() {
 /// A remainder that rounds to zero leaves something, where the divisor is no f64.
 #[test]
 fn a_quotient_is_not_exact_because_its_remainder_rounds_to_zero() {
-    let (mut random, mut found) = (Random(24), 0);
+    let (mut random, mut found) = (SplitMix64(24), 0);
     for _ in 0..200_000 {
         let (x, y) = (1.0 + random.unit(), 1.0 + random.unit());
         let quotient = x / y;
@@ -264,7 +264,7 @@ fn a_quotient_is_not_exact_because_its_remainder_rounds_to_zero() {
 /// The bound of the proof for sums: the errors, and a share of all magnitudes added to the third part.
 #[test]
 fn sums_claim_what_their_proof_states() {
-    let mut random = Random(25);
+    let mut random = SplitMix64(25);
     let mut terms: Vec<Pair> = (0..300).map(|_| Pair { hi: random.scaled(-40, 40), lo: 0.0, error: 0.0 }).collect();
     terms.push(exactly(power_of_two(100)));
     terms.push(exactly(-power_of_two(100)));
@@ -342,7 +342,7 @@ fn the_largest_error_is_below_its_limit() {
 /// enclosure holds the real value.
 #[test]
 fn enclosures_hold_where_little_shows() {
-    let (mut random, tables) = (Random(26), &Tables::ready());
+    let (mut random, tables) = (SplitMix64(26), &Tables::ready());
     let held = |name: &str, x: Pair, y: Pair, truth: fn(Float) -> Float| {
         let real = truth(Float::with_val(300, center(x)));
         let off = (center(y) - &real).abs();

@@ -4,13 +4,13 @@ use rug::Float;
 use rug::float::Constant;
 
 use super::super::tan;
-use super::{Pair, Random, Tables, candidates, center, cosine, power_of_two, sine};
+use super::{Pair, SplitMix64, Tables, candidates, center, cosine, power_of_two, sine};
 
 const PRECISION: u32 = 2200;
 
 /// The pairs nearest to multiples of pi / 512 up to 2^20, and numbers at and around them.
 fn angles() -> Vec<Pair> {
-    let mut random = Random(91);
+    let mut random = SplitMix64(91);
     let step = Float::with_val(PRECISION, Constant::Pi) / 512u32;
     let mut counts: Vec<u32> = (0..2_000).collect();
     counts.extend((0..4_000).map(|_| 128 * (random.bits() % 1_335_000) as u32));
@@ -62,7 +62,7 @@ fn angles_near_multiples_of_the_step_stay_enclosed() {
 /// A bound far above the error would be worth little. Measured errors are 2^-104 of most results.
 #[test]
 fn little_is_lost_besides_what_is_proven() {
-    let (mut random, tables) = (Random(92), &Tables::ready());
+    let (mut random, tables) = (SplitMix64(92), &Tables::ready());
     for _ in 0..20_000 {
         let hi = random.scaled(-20, 18);
         let x = Pair { error: 0.0, ..random.around(hi) };

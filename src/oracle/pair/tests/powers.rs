@@ -3,11 +3,11 @@
 use rug::Float;
 use rug::ops::Pow;
 
-use super::{Pair, Random, Tables, candidates, center, power, power_of_two};
+use super::{Pair, SplitMix64, Tables, candidates, center, power, power_of_two};
 
 #[test]
 fn powers_stay_within_their_bounds() {
-    let (mut random, tables) = (Random(93), &Tables::ready());
+    let (mut random, tables) = (SplitMix64(93), &Tables::ready());
     let (mut regular, mut widest) = (0, 0.0f64);
     for i in 0..120_000 {
         let (low, high) = if i % 2 == 0 { (-4, 4) } else { (-60, 60) };
@@ -59,7 +59,7 @@ fn common_exponents_keep_what_is_exact() {
     // 27 bits squared and cubed: a pair holds them where no f64 does.
     let square = of(f64::from((1 << 27) + 1), 2.0);
     assert!(square.error == 0.0 && square.lo != 0.0);
-    // An exponent that is only nearly 2 is none of them.
+    // An exponent that is only nearly 2 is not among them.
     for y in [
         Pair { hi: 2.0, lo: 0.0, error: power_of_two(-80) },
         Pair { hi: 2.0, lo: power_of_two(-60), error: 0.0 },

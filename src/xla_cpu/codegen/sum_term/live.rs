@@ -45,7 +45,7 @@ impl Term<'_> {
     pub fn live_indices(&self) -> usize {
         let read: HashSet<ValueId> = self.strides.iter().map(Strides::array).collect();
         let order = self.emission_order(&read).into_iter().filter(|id| read.contains(id));
-        // What lies alike is at one index, whatever dims it has.
+        // Values of one layout are at one index, whatever dims they have.
         let dims_of = |(_, lies): &(ValueId, Along)| {
             let dims = lies.iter().flat_map(|dims| if dims.is_empty() { vec![(usize::MAX, 1)] } else { dims.clone() });
             dims.collect::<Dims>()

@@ -35,7 +35,7 @@ impl Strides {
         for (extent, parts) in extents.iter().zip(along).rev() {
             let mut step = behind;
             for (dim, part) in parts.iter().rev() {
-                // A loop of one turn is none.
+                // A loop of one iteration is no loop.
                 if *part > 1 && strides.steps.iter().all(|(known, _)| known != dim) {
                     strides.steps.push((*dim, step));
                 }

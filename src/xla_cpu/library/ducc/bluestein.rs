@@ -1,7 +1,7 @@
 //! Transforms of long primes as a convolution with a chirp (ducc0/fft/fft1d_impl.h, `cfftpblue`).
 
 use super::complex_plan::ComplexPlan;
-use super::flushed::{Complex, Flushed};
+use super::flushed::{Complex, FlushedF32};
 use super::roots::Roots;
 
 pub struct Bluestein {
@@ -34,7 +34,7 @@ impl Bluestein {
         let roots = own.as_ref().unwrap_or(roots);
         let step = roots.order() / (2 * length);
         let chirp: Vec<Complex> = (0..length).map(|m| roots.at(m * m % (2 * length) * step)).collect();
-        let scale = Flushed::new(1.0 / padded as f32);
+        let scale = FlushedF32::new(1.0 / padded as f32);
         let mut sequence = vec![Complex::default(); padded];
         for (m, value) in chirp.iter().enumerate() {
             sequence[m] = value.scale(scale);
@@ -53,7 +53,7 @@ impl Bluestein {
     /// The transform of `x`, elements behind the first turned by `roots`.
     pub fn transform(&self, x: &[Complex], y: &mut [Complex], roots: Option<&[Complex]>, forward: bool) {
         let mut sequence: Vec<Complex> = x.iter().zip(&self.chirp).map(|(x, root)| x.turn(*root, forward)).collect();
-        let zero = sequence[0].scale(Flushed::ZERO);
+        let zero = sequence[0].scale(FlushedF32::ZERO);
         sequence.resize(self.padded, zero);
         let mut product = self.plan.transform(sequence, true);
         for (m, value) in product.iter_mut().enumerate() {

@@ -1,7 +1,7 @@
 //! Complex transforms: a pass for each factor of the length (ducc0/fft/fft1d_impl.h, `cfftp*`).
 
 use super::bluestein::Bluestein;
-use super::flushed::{Complex, Flushed};
+use super::flushed::{Complex, FlushedF32};
 use super::roots::Roots;
 
 /// From this length on, a prime factor is transformed as a convolution.
@@ -31,7 +31,7 @@ enum Kind {
     Four,
     Eight,
     /// 3, 5, 7 and 11, with cosines and sines.
-    Odd(Vec<[Flushed; 2]>),
+    Odd(Vec<[FlushedF32; 2]>),
     /// Other primes, with their roots of unity.
     Prime(Vec<Complex>),
     Bluestein(Box<Bluestein>),
@@ -119,7 +119,7 @@ impl Pass {
         let [before, after, factor] = sizes;
         let odd = |j: usize| {
             let turns = 2.0 * j as f64 / factor as f64;
-            [core_math::cospi(turns), core_math::sinpi(turns)].map(|x| Flushed::new(x as f32))
+            [core_math::cospi(turns), core_math::sinpi(turns)].map(|x| FlushedF32::new(x as f32))
         };
         let kind = match factor {
             2 => Kind::Two,
@@ -170,7 +170,7 @@ impl Kind {
 }
 
 fn eight(x: &[Complex], y: &mut [Complex], forward: bool) {
-    let half = Flushed::new(std::f32::consts::FRAC_1_SQRT_2);
+    let half = FlushedF32::new(std::f32::consts::FRAC_1_SQRT_2);
     let [a1, a5] = [x[1] + x[5], x[1] - x[5]];
     let [a3, a7] = [x[3] + x[7], (x[3] - x[7]).quarter(forward)];
     let [a1, a3] = [a1 + a3, (a1 - a3).quarter(forward)];
@@ -194,7 +194,7 @@ fn eight(x: &[Complex], y: &mut [Complex], forward: bool) {
     }
 }
 
-fn odd(turns: &[[Flushed; 2]], x: &[Complex], y: &mut [Complex], forward: bool) {
+fn odd(turns: &[[FlushedF32; 2]], x: &[Complex], y: &mut [Complex], forward: bool) {
     let (factor, half) = (x.len(), x.len() / 2);
     y[0] = (1..=half).fold(x[0], |sum, j| sum + (x[j] + x[factor - j]));
     for l in 1..=half {

@@ -6,21 +6,21 @@ use crate::num::flush_f32;
 
 /// An f32 that is no subnormal; what is computed from two is rounded, then flushed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Flushed(f32);
+pub struct FlushedF32(f32);
 
-impl Flushed {
-    pub const ZERO: Flushed = Flushed(0.0);
-    pub const TWO: Flushed = Flushed(2.0);
-    pub const HALF: Flushed = Flushed(0.5);
+impl FlushedF32 {
+    pub const ZERO: FlushedF32 = FlushedF32(0.0);
+    pub const TWO: FlushedF32 = FlushedF32(2.0);
+    pub const HALF: FlushedF32 = FlushedF32(0.5);
 
     /// A number that is no subnormal.
-    pub const fn constant(x: f32) -> Flushed {
-        Flushed(x)
+    pub const fn constant(x: f32) -> FlushedF32 {
+        FlushedF32(x)
     }
 
     /// A number as arithmetic reads it.
-    pub fn new(x: f32) -> Flushed {
-        Flushed(flush_f32(x))
+    pub fn new(x: f32) -> FlushedF32 {
+        FlushedF32(flush_f32(x))
     }
 
     pub fn get(self) -> f32 {
@@ -28,51 +28,51 @@ impl Flushed {
     }
 }
 
-impl Add for Flushed {
-    type Output = Flushed;
+impl Add for FlushedF32 {
+    type Output = FlushedF32;
 
     #[inline(always)]
-    fn add(self, other: Flushed) -> Flushed {
-        Flushed::new(self.0 + other.0)
+    fn add(self, other: FlushedF32) -> FlushedF32 {
+        FlushedF32::new(self.0 + other.0)
     }
 }
 
-impl Sub for Flushed {
-    type Output = Flushed;
+impl Sub for FlushedF32 {
+    type Output = FlushedF32;
 
     #[inline(always)]
-    fn sub(self, other: Flushed) -> Flushed {
-        Flushed::new(self.0 - other.0)
+    fn sub(self, other: FlushedF32) -> FlushedF32 {
+        FlushedF32::new(self.0 - other.0)
     }
 }
 
-impl Mul for Flushed {
-    type Output = Flushed;
+impl Mul for FlushedF32 {
+    type Output = FlushedF32;
 
     #[inline(always)]
-    fn mul(self, other: Flushed) -> Flushed {
-        Flushed::new(self.0 * other.0)
+    fn mul(self, other: FlushedF32) -> FlushedF32 {
+        FlushedF32::new(self.0 * other.0)
     }
 }
 
-impl Neg for Flushed {
-    type Output = Flushed;
+impl Neg for FlushedF32 {
+    type Output = FlushedF32;
 
     #[inline(always)]
-    fn neg(self) -> Flushed {
-        Flushed(-self.0)
+    fn neg(self) -> FlushedF32 {
+        FlushedF32(-self.0)
     }
 }
 
 /// A complex number.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Complex {
-    pub re: Flushed,
-    pub im: Flushed,
+    pub re: FlushedF32,
+    pub im: FlushedF32,
 }
 
 impl Complex {
-    pub fn new(re: Flushed, im: Flushed) -> Complex {
+    pub fn new(re: FlushedF32, im: FlushedF32) -> Complex {
         Complex { re, im }
     }
 
@@ -96,7 +96,7 @@ impl Complex {
         }
     }
 
-    pub fn scale(self, by: Flushed) -> Complex {
+    pub fn scale(self, by: FlushedF32) -> Complex {
         Complex::new(self.re * by, self.im * by)
     }
 }

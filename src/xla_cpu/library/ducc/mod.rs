@@ -19,7 +19,7 @@ use super::THREADS;
 use crate::machine::Value;
 
 use complex_plan::ComplexPlan;
-use flushed::{Complex, Flushed};
+use flushed::{Complex, FlushedF32};
 use real_plan::RealPlan;
 use roots::Roots;
 
@@ -44,7 +44,7 @@ fn transform(fft: &Fft, parts: &[&[f32]]) -> Parts {
     let last = lengths[lengths.len() - 1];
     let outer = &lengths[..lengths.len() - 1];
     let count: f64 = lengths.iter().map(|length| *length as f64).product();
-    let scale = Flushed::new((1.0 / count) as f32);
+    let scale = FlushedF32::new((1.0 / count) as f32);
     let spectrum = if fft.kind == FftKind::Irfft { last / 2 + 1 } else { last };
     let rows = parts[0].len() / spectrum;
     let batch = rows / outer.iter().product::<usize>().max(1);
@@ -53,13 +53,16 @@ fn transform(fft: &Fft, parts: &[&[f32]]) -> Parts {
         let plan = RealPlan::new(last);
         let mut data = Vec::with_capacity(rows * (last / 2 + 1));
         for row in parts[0].chunks(last) {
-            data.extend(unpacked(&plan.forward(row.iter().map(|x| Flushed::new(*x)).collect())));
+            data.extend(unpacked(&plan.forward(row.iter().map(|x| FlushedF32::new(*x)).collect())));
         }
         let axes: Vec<usize> = (1..=outer.len()).collect();
         return split(&complex(data, &dims(last / 2 + 1), &axes, true, None));
     }
-    let data =
-        parts[0].iter().zip(parts[1]).map(|(re, im)| Complex::new(Flushed::new(*re), Flushed::new(*im))).collect();
+    let data = parts[0]
+        .iter()
+        .zip(parts[1])
+        .map(|(re, im)| Complex::new(FlushedF32::new(*re), FlushedF32::new(*im)))
+        .collect();
     if fft.kind != FftKind::Irfft {
         let forward = fft.kind == FftKind::Fft;
         let dims = dims(last);
@@ -78,18 +81,19 @@ fn transform(fft: &Fft, parts: &[&[f32]]) -> Parts {
 }
 
 /// By a factor, but for 1.
-fn scaled(x: Flushed, by: Flushed) -> Flushed {
-    if by == Flushed::constant(1.0) { x } else { x * by }
+fn scaled(x: FlushedF32, by: FlushedF32) -> FlushedF32 {
+    if by == FlushedF32::constant(1.0) { x } else { x * by }
 }
 
 /// A half spectrum as complex numbers.
-fn unpacked(half: &[Flushed]) -> Vec<Complex> {
-    let others = half[1..].chunks(2).map(|pair| Complex::new(pair[0], pair.get(1).copied().unwrap_or(Flushed::ZERO)));
-    [Complex::new(half[0], Flushed::ZERO)].into_iter().chain(others).collect()
+fn unpacked(half: &[FlushedF32]) -> Vec<Complex> {
+    let others =
+        half[1..].chunks(2).map(|pair| Complex::new(pair[0], pair.get(1).copied().unwrap_or(FlushedF32::ZERO)));
+    [Complex::new(half[0], FlushedF32::ZERO)].into_iter().chain(others).collect()
 }
 
 /// The first `length` parts of them, in the order of a half spectrum.
-fn packed(row: &[Complex], length: usize) -> Vec<Flushed> {
+fn packed(row: &[Complex], length: usize) -> Vec<FlushedF32> {
     let others = row[1..].iter().flat_map(|x| [x.re, x.im]);
     [row[0].re].into_iter().chain(others).take(length).collect()
 }
@@ -115,7 +119,7 @@ fn complex(
     dims: &[usize],
     axes: &[usize],
     forward: bool,
-    scale: Option<Flushed>,
+    scale: Option<FlushedF32>,
 ) -> Vec<Complex> {
     for (at, &axis) in axes.iter().enumerate() {
         let length = dims[axis];

@@ -4,7 +4,7 @@
 //! imaginary part of a last one in the middle left out.
 
 use super::complex_plan::{ComplexPlan, factors, twiddles};
-use super::flushed::{Complex, Flushed};
+use super::flushed::{Complex, FlushedF32};
 use super::real_radix::RealRadix;
 use super::roots::Roots;
 
@@ -45,7 +45,7 @@ impl RealPlan {
     }
 
     /// The half spectrum of real numbers.
-    pub fn forward(&self, data: Vec<Flushed>) -> Vec<Flushed> {
+    pub fn forward(&self, data: Vec<FlushedF32>) -> Vec<FlushedF32> {
         match self {
             RealPlan::Passes(passes) => passes.iter().rev().fold(data, |data, pass| pass.forward(&data)),
             RealPlan::Halved(half, roots) => halved_forward(half, roots, &data),
@@ -53,7 +53,7 @@ impl RealPlan {
     }
 
     /// The real numbers of a half spectrum, times the length.
-    pub fn backward(&self, data: Vec<Flushed>) -> Vec<Flushed> {
+    pub fn backward(&self, data: Vec<FlushedF32>) -> Vec<FlushedF32> {
         match self {
             RealPlan::Passes(passes) => passes.iter().fold(data, |data, pass| pass.backward(&data)),
             RealPlan::Halved(half, roots) => halved_backward(half, roots, &data),
@@ -61,27 +61,27 @@ impl RealPlan {
     }
 }
 
-fn halved_forward(half: &ComplexPlan, roots: &Roots, data: &[Flushed]) -> Vec<Flushed> {
+fn halved_forward(half: &ComplexPlan, roots: &Roots, data: &[FlushedF32]) -> Vec<FlushedF32> {
     let pairs = data.chunks(2).map(|pair| Complex::new(pair[0], pair[1])).collect();
     let pairs = half.transform(pairs, true);
-    let mut out = vec![Flushed::ZERO; data.len()];
+    let mut out = vec![FlushedF32::ZERO; data.len()];
     out[0] = pairs[0].re + pairs[0].im;
     let (mut low, mut high) = (1, data.len() / 2 - 1);
     while low <= high {
         let (a, b) = (pairs[low], pairs[high]);
         let even = a + b.conj();
         let odd = Complex::new(a.im + b.im, b.re - a.re) * roots.at(low).conj();
-        out[2 * low - 1] = Flushed::HALF * (even.re + odd.re);
-        out[2 * low] = Flushed::HALF * (even.im + odd.im);
-        out[2 * high - 1] = Flushed::HALF * (even.re - odd.re);
-        out[2 * high] = Flushed::HALF * (odd.im - even.im);
+        out[2 * low - 1] = FlushedF32::HALF * (even.re + odd.re);
+        out[2 * low] = FlushedF32::HALF * (even.im + odd.im);
+        out[2 * high - 1] = FlushedF32::HALF * (even.re - odd.re);
+        out[2 * high] = FlushedF32::HALF * (odd.im - even.im);
         (low, high) = (low + 1, high - 1);
     }
     out[data.len() - 1] = pairs[0].re - pairs[0].im;
     out
 }
 
-fn halved_backward(half: &ComplexPlan, roots: &Roots, data: &[Flushed]) -> Vec<Flushed> {
+fn halved_backward(half: &ComplexPlan, roots: &Roots, data: &[FlushedF32]) -> Vec<FlushedF32> {
     let mut pairs = vec![Complex::default(); data.len() / 2];
     let last = data[data.len() - 1];
     pairs[0] = Complex::new(data[0] + last, data[0] - last);
@@ -113,9 +113,9 @@ impl Pass {
         &self.roots[(pair - 1) * each..pair * each]
     }
 
-    fn forward(&self, data: &[Flushed]) -> Vec<Flushed> {
+    fn forward(&self, data: &[FlushedF32]) -> Vec<FlushedF32> {
         let (after, factor) = (self.after, self.radix.factor());
-        let mut out = vec![Flushed::ZERO; data.len()];
+        let mut out = vec![FlushedF32::ZERO; data.len()];
         for k in 0..self.before {
             let at = |i: usize| (0..factor).map(move |m| data[self.real(i, m, k)]);
             let ends = |m: usize| if m % 2 == 1 { after - 1 } else { 0 };
@@ -141,17 +141,17 @@ impl Pass {
         out
     }
 
-    fn backward(&self, data: &[Flushed]) -> Vec<Flushed> {
+    fn backward(&self, data: &[FlushedF32]) -> Vec<FlushedF32> {
         let (after, factor) = (self.after, self.radix.factor());
-        let mut out = vec![Flushed::ZERO; data.len()];
+        let mut out = vec![FlushedF32::ZERO; data.len()];
         for k in 0..self.before {
             let ends = |m: usize| if m % 2 == 1 { after - 1 } else { 0 };
-            let c: Vec<Flushed> = (0..factor).map(|m| data[self.half(ends(m), m, k)]).collect();
+            let c: Vec<FlushedF32> = (0..factor).map(|m| data[self.half(ends(m), m, k)]).collect();
             for (m, x) in self.radix.axis_backward(&c).into_iter().enumerate() {
                 out[self.real(0, m, k)] = x;
             }
             if after.is_multiple_of(2) {
-                let c: Vec<Flushed> = (0..factor).map(|m| data[self.half(after - 1 - ends(m), m, k)]).collect();
+                let c: Vec<FlushedF32> = (0..factor).map(|m| data[self.half(after - 1 - ends(m), m, k)]).collect();
                 for (m, x) in self.radix.middle_backward(&c).into_iter().enumerate() {
                     out[self.real(after - 1, m, k)] = x;
                 }

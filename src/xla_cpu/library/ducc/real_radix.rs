@@ -5,7 +5,7 @@
 //! `2 j` and `2 j - 1` are number `j` and its mirror image, at an axis its imaginary and its real part.
 
 use super::bluestein::Bluestein;
-use super::flushed::{Complex, Flushed};
+use super::flushed::{Complex, FlushedF32};
 use super::roots::Roots;
 
 /// From this length on, a prime factor is transformed as a convolution.
@@ -22,11 +22,11 @@ pub enum RealRadix {
 }
 
 /// sin(2 pi / 3), and of fifths of a turn cosine and sine of one and of two.
-const SINE3: Flushed = Flushed::constant(0.866_025_4);
-const C1: Flushed = Flushed::constant(0.309_017);
-const S1: Flushed = Flushed::constant(0.951_056_54);
-const C2: Flushed = Flushed::constant(-0.809_017);
-const S2: Flushed = Flushed::constant(0.587_785_24);
+const SINE3: FlushedF32 = FlushedF32::constant(0.866_025_4);
+const C1: FlushedF32 = FlushedF32::constant(0.309_017);
+const S1: FlushedF32 = FlushedF32::constant(0.951_056_54);
+const C2: FlushedF32 = FlushedF32::constant(-0.809_017);
+const S2: FlushedF32 = FlushedF32::constant(0.587_785_24);
 
 impl RealRadix {
     pub fn new(factor: usize, roots: &Roots) -> RealRadix {
@@ -51,12 +51,12 @@ impl RealRadix {
         }
     }
 
-    pub fn axis_forward(&self, x: &[Flushed]) -> Vec<Flushed> {
+    pub fn axis_forward(&self, x: &[FlushedF32]) -> Vec<FlushedF32> {
         match self {
             RealRadix::Two => vec![x[0] + x[1], x[0] - x[1]],
             RealRadix::Three => {
                 let sum = x[1] + x[2];
-                vec![x[0] + sum, x[0] - Flushed::HALF * sum, SINE3 * (x[2] - x[1])]
+                vec![x[0] + sum, x[0] - FlushedF32::HALF * sum, SINE3 * (x[2] - x[1])]
             }
             RealRadix::Four => {
                 let [odd, even] = [x[3] + x[1], x[0] + x[2]];
@@ -81,7 +81,7 @@ impl RealRadix {
                 interleaved(&sums(unity, &c))
             }
             RealRadix::Bluestein(plan, factor) => {
-                let x: Vec<Complex> = x.iter().map(|x| Complex::new(*x, Flushed::ZERO)).collect();
+                let x: Vec<Complex> = x.iter().map(|x| Complex::new(*x, FlushedF32::ZERO)).collect();
                 let mut y = vec![Complex::default(); *factor];
                 plan.transform(&x, &mut y, None, true);
                 let others = y[1..=factor / 2].iter().flat_map(|y| [y.re, y.im]);
@@ -90,17 +90,17 @@ impl RealRadix {
         }
     }
 
-    pub fn axis_backward(&self, c: &[Flushed]) -> Vec<Flushed> {
+    pub fn axis_backward(&self, c: &[FlushedF32]) -> Vec<FlushedF32> {
         match self {
             RealRadix::Two => vec![c[0] + c[1], c[0] - c[1]],
             RealRadix::Three => {
-                let twice = Flushed::TWO * c[1];
-                let (re, im) = (c[0] - Flushed::HALF * twice, Flushed::TWO * SINE3 * c[2]);
+                let twice = FlushedF32::TWO * c[1];
+                let (re, im) = (c[0] - FlushedF32::HALF * twice, FlushedF32::TWO * SINE3 * c[2]);
                 vec![c[0] + twice, re - im, re + im]
             }
             RealRadix::Four => {
                 let [even, odd] = [c[0] + c[3], c[0] - c[3]];
-                let [one, two] = [Flushed::TWO * c[1], Flushed::TWO * c[2]];
+                let [one, two] = [FlushedF32::TWO * c[1], FlushedF32::TWO * c[2]];
                 vec![even + one, odd - two, even - one, odd + two]
             }
             RealRadix::Five => {
@@ -113,7 +113,7 @@ impl RealRadix {
                 let n = c.len();
                 let mut h = vec![c[0]; n];
                 for j in 1..=n / 2 {
-                    [h[j], h[n - j]] = [Flushed::TWO * c[2 * j - 1], Flushed::TWO * c[2 * j]];
+                    [h[j], h[n - j]] = [FlushedF32::TWO * c[2 * j - 1], FlushedF32::TWO * c[2 * j]];
                 }
                 let s = sums(unity, &h);
                 let mut x = s.clone();
@@ -123,7 +123,7 @@ impl RealRadix {
                 x
             }
             RealRadix::Bluestein(plan, factor) => {
-                let mut x = vec![Complex::new(c[0], Flushed::ZERO); *factor];
+                let mut x = vec![Complex::new(c[0], FlushedF32::ZERO); *factor];
                 for j in 1..=factor / 2 {
                     x[j] = Complex::new(c[2 * j - 1], c[2 * j]);
                     x[factor - j] = x[j].conj();
@@ -136,8 +136,8 @@ impl RealRadix {
     }
 
     /// Two and four alone leave an even number of positions.
-    pub fn middle_forward(&self, x: &[Flushed]) -> Vec<Flushed> {
-        let half = Flushed::constant(std::f32::consts::FRAC_1_SQRT_2);
+    pub fn middle_forward(&self, x: &[FlushedF32]) -> Vec<FlushedF32> {
+        let half = FlushedF32::constant(std::f32::consts::FRAC_1_SQRT_2);
         match x {
             [a, b] => vec![*a, -*b],
             [a, b, c, d] => {
@@ -148,10 +148,10 @@ impl RealRadix {
         }
     }
 
-    pub fn middle_backward(&self, c: &[Flushed]) -> Vec<Flushed> {
-        let root = Flushed::constant(std::f32::consts::SQRT_2);
+    pub fn middle_backward(&self, c: &[FlushedF32]) -> Vec<FlushedF32> {
+        let root = FlushedF32::constant(std::f32::consts::SQRT_2);
         match c {
-            [a, b] => vec![Flushed::TWO * *a, -Flushed::TWO * *b],
+            [a, b] => vec![FlushedF32::TWO * *a, -FlushedF32::TWO * *b],
             [a, b, c, d] => {
                 let [i1, i2, r2, r1] = [*d + *b, *d - *b, *a + *c, *a - *c];
                 vec![r2 + r2, root * (r1 - i1), i2 + i2, -root * (r1 + i1)]
@@ -170,7 +170,7 @@ impl RealRadix {
             }
             RealRadix::Three => {
                 let (d2, d3) = rearranged(x[1], x[2]);
-                let (t2, t3) = (x[0] - d2.scale(Flushed::HALF), d3.scale(SINE3));
+                let (t2, t3) = (x[0] - d2.scale(FlushedF32::HALF), d3.scale(SINE3));
                 vec![x[0] + d2, y(t2.re - t3.re, t3.im - t2.im), y(t2.re + t3.re, t3.im + t2.im)]
             }
             RealRadix::Four => {
@@ -233,7 +233,7 @@ impl RealRadix {
             }
             RealRadix::Three => {
                 let (sum, difference) = both(1);
-                let (a, b) = (c[0] - sum.scale(Flushed::HALF), difference.scale(SINE3));
+                let (a, b) = (c[0] - sum.scale(FlushedF32::HALF), difference.scale(SINE3));
                 vec![c[0] + sum, x(a.re - b.im, a.im + b.re), x(a.re + b.im, a.im - b.re)]
             }
             RealRadix::Four => {
@@ -291,7 +291,7 @@ fn rearranged(a: Complex, b: Complex) -> (Complex, Complex) {
 }
 
 /// The first, then of each pair the one and the other.
-fn interleaved(x: &[Flushed]) -> Vec<Flushed> {
+fn interleaved(x: &[FlushedF32]) -> Vec<FlushedF32> {
     let pairs = (1..=x.len() / 2).flat_map(|j| [x[j], x[x.len() - j]]);
     [x[0]].into_iter().chain(pairs).collect()
 }
@@ -305,7 +305,7 @@ fn complex_sums(unity: &[Complex], x: &[Complex]) -> Vec<Complex> {
 
 /// The sum of the first half; sums of it times cosines, and of the second half, backward, times sines: four products at a
 /// time, then two, then one.
-fn sums(unity: &[Complex], x: &[Flushed]) -> Vec<Flushed> {
+fn sums(unity: &[Complex], x: &[FlushedF32]) -> Vec<FlushedF32> {
     let (n, half) = (x.len(), x.len() / 2);
     let mut out = vec![x[1..=half].iter().fold(x[0], |sum, x| sum + *x); n];
     for l in 1..=half {

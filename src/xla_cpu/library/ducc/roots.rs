@@ -2,7 +2,7 @@
 
 use std::f64::consts::FRAC_PI_4;
 
-use super::flushed::{Complex, Flushed};
+use super::flushed::{Complex, FlushedF32};
 
 /// The roots of 1 of one order.
 pub struct Roots {
@@ -35,7 +35,7 @@ impl Roots {
         let index = if upper { self.order - index } else { index };
         let ([a, b], [c, d]) = (self.low[index & (self.low.len() - 1)], self.high[index >> self.shift]);
         let im = (a * d + b * c) as f32;
-        Complex::new(Flushed::new((a * c - b * d) as f32), Flushed::new(if upper { -im } else { im }))
+        Complex::new(FlushedF32::new((a * c - b * d) as f32), FlushedF32::new(if upper { -im } else { im }))
     }
 }
 

@@ -27,6 +27,7 @@ pub fn factor(elements: &mut [f32], rows: usize) -> usize {
     for row in 0..rows {
         matrix.elements[row * rows..][..row + 1].iter_mut().for_each(|x| *x = flush_f32(*x));
     }
+    // LAPACK's `info`: 0 of a matrix that is positive definite.
     matrix.factor(0, rows, threads > 1).err().unwrap_or(0)
 }
 

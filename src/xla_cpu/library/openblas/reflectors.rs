@@ -2,7 +2,7 @@
 //! changes nothing).
 
 use super::chains::{fma, product as times, sum};
-use super::vectors::{Columns, norm};
+use super::vectors::{StridedColumns, norm};
 use crate::num::flush_f32;
 
 /// The smallest number whose inverse is finite, over the rounding unit (`SLAMCH('S') / SLAMCH('E')`).
@@ -132,7 +132,7 @@ fn from_left(v: &[f32], tau: f32, part: &mut Part) {
         return;
     }
     let elements = &part.elements[part.first..];
-    let sums = Columns { elements, stride, rows: v.len(), columns }.each_times(v);
+    let sums = StridedColumns { elements, stride, rows: v.len(), columns }.each_times(v);
     for (number, sum) in sums.into_iter().enumerate() {
         let scaled = times(-tau, sum);
         let own = column(part, number);
@@ -148,7 +148,7 @@ fn from_right(v: &[f32], tau: f32, elements: &mut [f32], stride: usize) {
     if tau == 0.0 || rows == 0 {
         return;
     }
-    let sums = Columns { elements, stride, rows, columns: v.len() }.times(v);
+    let sums = StridedColumns { elements, stride, rows, columns: v.len() }.times(v);
     for (own, v) in elements.chunks_mut(stride).zip(v) {
         let scaled = times(-tau, *v);
         own.iter_mut().zip(&sums).for_each(|(x, sum)| *x = fma(scaled, *sum, *x));

@@ -12,7 +12,7 @@ const FEW_ROWS: usize = 8;
 
 /// Columns of a matrix, `stride` elements apart.
 #[derive(Clone, Copy)]
-pub struct Columns<'a> {
+pub struct StridedColumns<'a> {
     pub elements: &'a [f32],
     pub stride: usize,
     pub rows: usize,
@@ -27,7 +27,7 @@ pub fn times_row([rows, row]: [usize; 2], products: &[(f32, f32)]) -> f32 {
     }
 }
 
-impl Columns<'_> {
+impl StridedColumns<'_> {
     fn column(&self, column: usize) -> &[f32] {
         &self.elements[column * self.stride..][..self.rows]
     }

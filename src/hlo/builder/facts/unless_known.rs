@@ -3,11 +3,11 @@
 
 use crate::ir::{self, Op, ValueId};
 
-use super::emitter::Emitter;
-use super::lowered_value::Value;
-use super::lowering::Lowering;
 use crate::ast::{self, Attribute, Computation, Element, Operands};
-use crate::device;
+use crate::builder::emitter::Emitter;
+use crate::builder::lowered_value::Value;
+use crate::builder::lowering::Lowering;
+use crate::devices::device;
 use crate::error::{LowerError, Unknown};
 use crate::opcode::{Opcode, Single};
 use crate::written_shape::{Elements, shape_of};
@@ -58,7 +58,7 @@ fn opaque(e: &mut Emitter, operands: &[Value], why: LowerError) -> Result<Value>
     let name = e.attributes().word("custom_call_target").unwrap_or(instruction.opcode.name()).to_string();
     let mut terms = terms(e.lowering, instruction, DEPTH);
     terms.extend(arrays.iter().map(|id| format!(" {}", e.shape(*id))));
-    // What gives something else each time, or tells nothing of itself, is known by its number.
+    // An instruction that gives another value each time, or has no attributes, is known by its number.
     if arrays.is_empty() || instruction.opcode.refusal().is_some() {
         let is_alike =
             |one: &&ir::Instruction| matches!(&one.op, Op::Opaque(other) if other.name == name && other.part == 0);

@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::ast::{self, Computation, Instruction, Module, Operand, Operands};
-use super::fields::fields;
-use super::opcode::{Opcode, Outside};
-use super::view::Attributes;
+use crate::ast::{self, Computation, Instruction, Module, Operand, Operands};
+use crate::fields::fields;
+use crate::opcode::{Opcode, Outside};
+use crate::view::Attributes;
 
 /// The key of the pairs.
 const PAIRS: &str = "_xla_send_recv_source_target_pairs";
@@ -15,7 +15,7 @@ const PAIRS: &str = "_xla_send_recv_source_target_pairs";
 const ITERATIONS: &str = "_xla_send_recv_validation";
 
 /// The pairs of devices between which a `send` or `recv` exchanges, as an attribute's value; `None` if it exchanges with a host.
-pub(super) fn pairs(instruction: &Instruction) -> Option<ast::Value> {
+pub(crate) fn pairs(instruction: &Instruction) -> Option<ast::Value> {
     let is_exchange = matches!(instruction.opcode, Opcode::Outside(Outside::Recv | Outside::Send));
     let text = is_exchange.then(|| field(instruction, PAIRS)).flatten()?;
     Some(if text == "{}" { ast::Value::Words(Vec::new()) } else { ast::Value::Braces(text) })
@@ -30,7 +30,7 @@ fn field(instruction: &Instruction, name: &str) -> Option<String> {
 
 /// A module whose `recv`s between devices have as a second operand the data of the `send` that they meet: that of the same
 /// computation, channel and pairs, the first of several with the first. One that meets none is left as it is.
-pub(super) fn join_exchanges(module: &Module) -> Cow<'_, Module> {
+pub(crate) fn join_exchanges(module: &Module) -> Cow<'_, Module> {
     let exchanges = |computation: &Computation| computation.instructions.iter().any(|one| pairs(one).is_some());
     if !module.computations.iter().any(exchanges) {
         return Cow::Borrowed(module);

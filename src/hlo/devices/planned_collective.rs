@@ -2,7 +2,7 @@
 
 use crate::ir::{CollectiveAlgorithm, CollectivePlan, Phase};
 
-use super::opcode::Opcode;
+use crate::opcode::Opcode;
 
 /// Colors and devices of a plan, at most.
 const COLORS: usize = 16;

@@ -2,13 +2,13 @@
 //!
 //! Shardy's forms: openxla/shardy, `docs/sdy_dialect.md`.
 
-use super::ast::{self, Attribute, Module};
+use crate::ast::{self, Attribute, Module};
 
 /// The named axes of an array of devices, first the one that varies most slowly.
-pub(super) type Mesh = Vec<(String, usize)>;
+pub(crate) type Mesh = Vec<(String, usize)>;
 
 /// An attribute's text, without the backslashes of strings in strings.
-pub(super) fn text(attribute: &Attribute) -> Option<String> {
+pub(crate) fn text(attribute: &Attribute) -> Option<String> {
     match &attribute.value {
         ast::Value::Braces(text) | ast::Value::Text(text) => Some(text.replace('\\', "")),
         _ => None,
@@ -16,7 +16,7 @@ pub(super) fn text(attribute: &Attribute) -> Option<String> {
 }
 
 /// The meshes that a module's header names: `mesh = #sdy.mesh<["x"=2, "y"=2]>`.
-pub(super) fn meshes(attributes: &[Attribute]) -> Vec<(String, Mesh)> {
+pub(crate) fn meshes(attributes: &[Attribute]) -> Vec<(String, Mesh)> {
     let found = attributes.iter().filter(|a| a.name == "frontend_attributes").filter_map(text);
     let mut meshes = Vec::new();
     for text in found {

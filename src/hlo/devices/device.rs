@@ -1,13 +1,13 @@
 //! The devices of a program, and the computations in which they tell themselves apart (docs/design/hlo.md, "Programs
 //! for several devices").
 
-use super::ast::{self, Instruction, Module, Position};
 use super::device_exchange;
-use super::error::LowerError;
 use super::group_list;
-use super::opcode::{Collective, Opcode, Outside};
 use super::sharding_mesh;
-use super::view::Attributes;
+use crate::ast::{self, Instruction, Module, Position};
+use crate::error::LowerError;
+use crate::opcode::{Collective, Opcode, Outside};
+use crate::view::Attributes;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -17,7 +17,7 @@ const DEVICES: usize = 1024;
 /// Number of devices that run a program: each of `replicas` in `partitions` parts. Device `replica * partitions +
 /// partition` (XLA's flattened id) is one of them.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Devices {
+pub(crate) struct Devices {
     pub replicas: usize,
     pub partitions: usize,
     /// Whether the program is cut into partitions: its arguments are what each has of an array, no whole arrays.
@@ -65,7 +65,7 @@ impl Devices {
 
 /// For each computation, whether devices tell themselves apart in it or in what it calls: computations stand before those
 /// that call them.
-pub(super) fn tellers(module: &Module) -> Vec<bool> {
+pub(crate) fn tellers(module: &Module) -> Vec<bool> {
     let mut telling = std::collections::HashMap::new();
     let mut found = Vec::with_capacity(module.computations.len());
     for computation in &module.computations {
@@ -97,7 +97,7 @@ fn is_exchange(opcode: &Opcode) -> bool {
 }
 
 /// Whether an instruction itself lets devices tell themselves apart, or learn of another.
-pub(super) fn tells(instruction: &ast::Instruction) -> bool {
+pub(crate) fn tells(instruction: &ast::Instruction) -> bool {
     is_telling(&instruction.opcode) || instruction.opcode.refusal().is_some()
 }
 
@@ -171,7 +171,7 @@ const LISTS: [&str; 2] = ["replica_groups", "source_target_pairs"];
 
 /// Meaning of the numbers in `replica_groups`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Mode {
+pub(crate) enum Mode {
     /// Replicas; each partition has groups of its own.
     Replicas,
     /// Partitions; each replica has groups of its own.
@@ -200,7 +200,7 @@ impl Mode {
                     | Collective::ReduceScatter
             )
         );
-        // A channel 0 of a `send` and `recv` is none.
+        // Channel 0 of a `send` and `recv` means that there is no channel.
         let has_channel = match instruction.opcode {
             Opcode::Outside(_) => attributes.word("channel_id").is_some_and(|channel| channel != "0"),
             _ => attributes.find("channel_id").is_some(),

@@ -2,10 +2,10 @@
 //!
 //! Forms: openxla/xla `hlo_parser.cc`, `replica_group.cc`.
 
-use super::ast;
+use crate::ast;
 
 /// Groups, or pairs, as they are written; `None` of a form that is not known.
-pub(super) fn read(value: &ast::Value) -> Option<Vec<Vec<usize>>> {
+pub(crate) fn read(value: &ast::Value) -> Option<Vec<Vec<usize>>> {
     match value {
         ast::Value::Words(words) if words.is_empty() => Some(Vec::new()),
         ast::Value::Braces(text) => {

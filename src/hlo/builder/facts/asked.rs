@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::ir::Setting;
 
-use super::lowering::Lowering;
-use super::surroundings::Scope;
 use crate::ast;
+use crate::builder::lowering::Lowering;
+use crate::builder::surroundings::Scope;
 use crate::settings::Read;
 
 impl<'a> Lowering<'a> {
