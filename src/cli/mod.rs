@@ -172,13 +172,13 @@ impl Command {
             Command::Layers(arguments) => arguments.limit.seconds,
             Command::Probe(arguments) => arguments.limit.seconds,
             Command::Tolerance(arguments) => arguments.limit.seconds,
+            Command::Vectors(arguments) => arguments.limit.seconds,
             Command::Explain(arguments) => arguments.limit.seconds,
             Command::Report(_)
             | Command::Merge(_)
             | Command::List(_)
             | Command::Same(_)
             | Command::Scales(_)
-            | Command::Vectors(_)
             | Command::Explore(_)
             | Command::Init(_)
             | Command::Completions(_)

@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::vectors::{DEFAULT_COUNT, formats, write};
 
+use super::seconds::Limit;
 use super::{Exit, Failure, folder};
 
 #[derive(Args)]
@@ -23,6 +24,8 @@ pub struct VectorsArguments {
     /// Vectors of each format; fewer are the beginning of more
     #[arg(long, value_name = "N", default_value_t = DEFAULT_COUNT, value_parser = count)]
     count: usize,
+    #[command(flatten)]
+    pub(super) limit: Limit,
 }
 
 /// A number of vectors whose tensors fit a file.

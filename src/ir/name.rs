@@ -58,11 +58,14 @@ pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Op
 }
 
 /// The end of an error message about an unknown name: ``did you mean `NAME`?`` with the nearest one, else `known:` and
-/// all of them.
+/// all of them, or that there is none.
 pub fn hint<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     match nearest(wanted, known.clone()) {
         Some(name) => format!("did you mean `{name}`?"),
-        None => format!("known: {}", known.into_iter().collect::<Vec<_>>().join(", ")),
+        None => match known.into_iter().collect::<Vec<_>>().join(", ") {
+            none if none.is_empty() => "there is none".to_string(),
+            all => format!("known: {all}"),
+        },
     }
 }
 
@@ -78,6 +81,7 @@ mod tests {
         assert_eq!(nearest("cauchy", known), None);
         assert_eq!(hint("unifrom", known), "did you mean `uniform`?");
         assert_eq!(hint("cauchy", known), "known: normal, near-tie, uniform");
+        assert_eq!(hint("cauchy", []), "there is none");
     }
 
     #[test]

@@ -272,3 +272,30 @@ fn variants(dims: &[usize]) -> Vec<Reading> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The places of each reading of six and of four elements, written out. All but the copies of one place hold each place once.
+    #[test]
+    fn readings_are_as_they_say() {
+        let of = |dims: &[usize], says: &str| variants(dims).into_iter().find(|(_, other, _)| other == says).unwrap().2;
+        assert_eq!(of(&[6], "with neighbours of dim 0 exchanged"), [1, 0, 3, 2, 5, 4]);
+        assert_eq!(of(&[6], "with the halves of dim 0 exchanged"), [3, 4, 5, 0, 1, 2]);
+        assert_eq!(of(&[6], "with even places of dim 0 before odd ones"), [0, 2, 4, 1, 3, 5]);
+        assert_eq!(of(&[6], "with the halves of dim 0 interleaved"), [0, 3, 1, 4, 2, 5]);
+        assert_eq!(of(&[4], "one place later in dim 0"), [1, 2, 3, 0]);
+        assert_eq!(of(&[4], "one place earlier in dim 0"), [3, 0, 1, 2]);
+        assert_eq!(of(&[4], "backwards in dim 0"), [3, 2, 1, 0]);
+        assert_eq!(of(&[3], "with places 0 and 2 of dim 0 exchanged"), [2, 1, 0]);
+        // The transpose of 2 by 3 lies as 0 3 1 4 2 5.
+        assert_eq!(of(&[2, 3], "transposed in dims 0 and 1"), [0, 3, 1, 4, 2, 5]);
+        assert_eq!(of(&[2, 3], "as if stored transposed in dims 0 and 1"), [0, 2, 4, 1, 3, 5]);
+        for (_, says, places) in variants(&[2, 4, 6]).into_iter().filter(|(_, says, _)| !says.contains("every place")) {
+            let mut sorted = places.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..48).collect::<Vec<_>>(), "{says}");
+        }
+    }
+}

@@ -104,6 +104,15 @@ mod tests {
         assert_eq!(found.relative, Some(DifferenceAt { value: 1.0, at: 3 }));
     }
 
+    /// Of ten errors 0 to 9 the places are half, 8.1 and 8.91, to the nearest.
+    #[test]
+    fn quantiles_are_those_of_the_nearest_place() {
+        let errors: Vec<f64> = [3, 0, 9, 5, 1, 8, 2, 7, 4, 6].map(f64::from).to_vec();
+        let found = figures(&errors, &[0.0; 10]).unwrap();
+        assert_eq!(found.quantiles, [5.0, 8.0, 9.0]);
+        assert_eq!(figures(&[2.0, 1.0], &[0.0; 2]).unwrap().quantiles, [2.0; 3]);
+    }
+
     /// An error that is not finite is no figure; of several largest ones the first is told.
     #[test]
     fn figures_leave_out_what_is_not_finite() {

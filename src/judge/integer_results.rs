@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::oracle::interval::Interval;
 use crate::oracle::{Enclosed, TruthTensor};
 use crate::tensor::Tensor;
 
@@ -159,7 +160,7 @@ fn by_scores(ground: &Ground, ranked: &RankingScores, element: usize, recorded: 
     let may_be = match ground.enclosed.as_ref().map(|enclosed| &enclosed[ranked.output]) {
         Some(Enclosed::Floats(floats)) => {
             let line = &floats[row..row + ranked.width];
-            let ahead = line.iter().filter(|other| other.lo > line[token].hi).count();
+            let ahead = surely_ahead(line, token);
             let is_open = line[token].is_unknown() || line.iter().any(|other| other.is_unknown());
             if ahead > element % ranked.places {
                 Some(false)
@@ -176,6 +177,11 @@ fn by_scores(ground: &Ground, ranked: &RankingScores, element: usize, recorded: 
         _ => None,
     };
     (margin, may_be)
+}
+
+/// The scores that are above that of a token whatever is permitted.
+fn surely_ahead(line: &[Interval], token: usize) -> usize {
+    line.iter().filter(|other| other.lo > line[token].hi).count()
 }
 
 /// Whether the largest of these integers, the first of equal ones, may stand at `place`, unknown ones being whatever permits it;
@@ -219,4 +225,31 @@ fn against_scores(recording: &Recording, name: &str, tokens: &Tensor) -> Result<
         }
     }
     Ok(behind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Scores whose enclosures touch or overlap may come in either order.
+    #[test]
+    fn scores_that_overlap_are_ahead_of_none() {
+        let between = |lo: f64, hi: f64| Interval { lo, hi };
+        let line = [between(1.0, 2.0), between(2.0, 3.0), between(2.5, 4.0), between(3.5, 5.0), Interval::UNKNOWN];
+        assert_eq!([0, 1, 2, 3, 4].map(|token| surely_ahead(&line, token)), [2, 1, 0, 0, 0]);
+    }
+
+    /// Of equal integers the first is chosen; one that is not known is whatever permits the token.
+    #[test]
+    fn the_first_of_equal_integers_is_chosen() {
+        let of = |line: &[Option<i64>], place| first_of_integers(line, place, None);
+        assert_eq!(
+            [0, 1, 2].map(|place| of(&[Some(1), Some(1), Some(0)], place)),
+            [Some(true), Some(false), Some(false)]
+        );
+        assert_eq!([0, 2].map(|place| of(&[Some(0), None, Some(1)], place)), [Some(false), Some(true)]);
+        assert_eq!(of(&[Some(1), None, Some(1)], 1), None);
+        assert_eq!(first_of_integers(&[Some(0), None, Some(1)], 1, Some(1)), Some(true), "a predicate is at most 1");
+        assert_eq!(first_of_integers(&[Some(1), None, Some(1)], 1, Some(1)), Some(false));
+    }
 }

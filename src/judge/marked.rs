@@ -161,3 +161,23 @@ pub(super) fn with_mask(program: &Program, sum: &Sum) -> Program {
     computation.instructions[at + 2].operands[0] = at + 1;
     masked
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hlo::{lower, parse};
+
+    /// A selection of the smallest ranks no tokens.
+    #[test]
+    fn the_smallest_scores_are_no_ranking() {
+        let of = |largest: bool| {
+            let text = format!(
+                "HloModule m\nENTRY e {{\n  x = f32[2,8] parameter(0)\n  t = (f32[2,3], s32[2,3]) topk(x), k=3, largest={largest}\n  \
+                 ROOT i = s32[2,3] get-tuple-element(t), index=1\n}}\n"
+            );
+            let (_, ranked) = with_scores(&lower(&parse(&text).unwrap()).unwrap().program);
+            ranked.into_iter().flatten().map(|ranked| (ranked.width, ranked.places)).next()
+        };
+        assert_eq!((of(true), of(false)), (Some((8, 3)), None));
+    }
+}

@@ -107,6 +107,21 @@ fn value_of(evidence: &Evidence, predicate: ValueId) -> Option<Vec<bool>> {
 mod tests {
     use super::*;
 
+    /// Windows over four places, written out: of two a row sees its own place and the one before.
+    #[test]
+    fn windows_are_as_wide_as_they_say() {
+        let causal: Vec<bool> = (0..16).map(|at| at % 4 <= at / 4).collect();
+        let of = |shown: &[bool], does: &str| {
+            let found = variants(shown, &[4, 4]);
+            let (_, mask) = found.into_iter().find(|(other, _)| *other == does).unwrap();
+            mask.chunks(4).map(|row| row.iter().map(|shown| if *shown { 'x' } else { '.' }).collect()).collect()
+        };
+        let two: Vec<String> = of(&causal, "hides what is 2 places or more before a row's own");
+        assert_eq!(two, ["x...", "xx..", ".xx.", "..xx"]);
+        let alone: Vec<String> = of(&[true; 16], "shows the 1 places up to a row's own, and no others");
+        assert_eq!(alone, ["x...", ".x..", "..x.", "...x"]);
+    }
+
     #[test]
     fn a_causal_mask_has_the_masks_that_people_write() {
         let causal = [true, false, false, true, true, false, true, true, true];

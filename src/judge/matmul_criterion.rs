@@ -67,3 +67,72 @@ pub(super) fn detectable(ground: &Ground, output: usize, truth: &[f64], format: 
     let found = Criterion::DEFAULT.minimum_detectable(&honest, &truth, format, Some(&dots), &[]).ok()?;
     Some(format!("by errors of {}: {found}", honest.name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::members::Members;
+    use super::super::{Part, Settings};
+    use super::*;
+    use crate::hlo::{lower, parse};
+    use crate::num::F32;
+    use crate::subject::evaluate;
+    use crate::tensor::{Data, Tensor};
+
+    const SIZES: [usize; 3] = [10, 512, 10];
+
+    /// Numbers of either sign, below 1.
+    fn drawn(dims: &[usize], seed: u32) -> Tensor {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1u32 << 23) as f32 - 1.0
+        };
+        let count = dims.iter().product();
+        Tensor::new(dims, Data::F32((0..count).map(|_| next()).collect()))
+    }
+
+    /// A product of one bf16 pass is held to what such a pass errs by, in any order of its sums: an error that all outputs share, three
+    /// times the honest size, is no order.
+    #[test]
+    fn a_common_error_is_rejected_and_an_order_is_not() {
+        let [m, k, n] = SIZES;
+        let text = format!(
+            "HloModule m\nENTRY e {{\n  x = f32[{m},{k}] parameter(0)\n  y = f32[{k},{n}] parameter(1)\n  \
+             ROOT r = f32[{m},{n}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n}}\n"
+        );
+        let program = lower(&parse(&text).unwrap()).unwrap().program;
+        let arguments = [drawn(&[m, k], 7), drawn(&[k, n], 11)];
+        let settings = Settings { mode: Some("v5e/default/off".parse().unwrap()), ..Settings::default() };
+        // The criterion asks no member: those of one number are enough.
+        let few = "HloModule f\nENTRY e {\n  x = f32[1] parameter(0)\n  ROOT r = f32[1] negate(x)\n}\n";
+        let few = lower(&parse(few).unwrap()).unwrap().program;
+        let members = Members::new(&few, &[drawn(&[1], 1)], &settings, &mut Vec::new()).unwrap();
+        let (extended, scores) = (program.clone(), vec![None]);
+        let ground = Ground {
+            program: &program,
+            extended,
+            arguments: &arguments,
+            settings: &settings,
+            part: Part::Whole,
+            members,
+            enclosed: None,
+            truth: None,
+            scores,
+        };
+        let [lhs, rhs] = [0, 1].map(|at: usize| arguments[at].data().to_f64s());
+        let sum = |at: usize| (0..k).map(|l| lhs[at / n * k + l] * rhs[l * n + at % n]).sum::<f64>();
+        let truth: Vec<f64> = (0..m * n).map(sum).collect();
+        let of = |mode: &str| {
+            let results = evaluate(&program, &mode.parse().unwrap(), &arguments).unwrap();
+            results[0].data().to_f64s()
+        };
+        for mode in ["v5e/default/off", "v5e/default/off+acc=chain", "v5e/default/off+acc=pairwise"] {
+            assert_eq!(rejection(&ground, 0, &of(mode), &truth, &F32), None, "{mode}");
+        }
+        let honest = of("v5e/default/off");
+        let rms = (honest.iter().zip(&truth).map(|(y, t)| (y - t).powi(2)).sum::<f64>() / truth.len() as f64).sqrt();
+        let shifted: Vec<f64> = truth.iter().map(|t| f64::from((t + 3.0 * rms) as f32)).collect();
+        let why = rejection(&ground, 0, &shifted, &truth, &F32).unwrap();
+        assert!(why.starts_with("errors are not those of ") && why.contains("standard deviations"), "{why}");
+    }
+}

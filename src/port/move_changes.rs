@@ -55,3 +55,23 @@ fn open_values(names: [&str; 2], unmatched: &[Vec<String>; 2], unknown: &NotUnde
     }
     open
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values of either file are told once, each under the name of the file that has it.
+    #[test]
+    fn open_values_of_either_file_are_told() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_string()).collect::<Vec<_>>();
+        let unknown = NotUnderstood { apart: [names(&["k"]), names(&["l"])], ..NotUnderstood::default() };
+        let found = open_values(["a", "b"], &[names(&["x", "x"]), names(&["y"])], &unknown);
+        let told = [
+            "x of a has no counterpart in b",
+            "k of a is not understood, and is not in b",
+            "y of b has no counterpart in a",
+            "l of b is not understood, and is not in a",
+        ];
+        assert_eq!(found, told);
+    }
+}

@@ -177,3 +177,19 @@ fn rows_that_differ(one: &Tensor, other: &Tensor) -> usize {
     let width = if one.dims().len() < 2 { 1 } else { one.dims().last().copied().unwrap_or(1).max(1) };
     differences(one, other).chunks(width).filter(|row| row.contains(&true)).count()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::Data;
+
+    /// Of one dim each element is a token of its own, of two the rows are.
+    #[test]
+    fn rows_are_counted_by_the_last_dim() {
+        let of = |dims: &[usize]| {
+            let tensor = |numbers: [i32; 6]| Tensor::new(dims, Data::S32(numbers.to_vec()));
+            rows_that_differ(&tensor([1, 2, 3, 4, 5, 6]), &tensor([1, 0, 0, 4, 5, 0]))
+        };
+        assert_eq!((of(&[6]), of(&[2, 3]), of(&[3, 2]), of(&[1, 6])), (3, 2, 3, 1));
+    }
+}

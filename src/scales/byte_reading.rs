@@ -406,3 +406,17 @@ pub fn scales(given: &Given, elements: &Elements) -> Result<Vec<Scales>, ScalesE
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An axis that scales lack may be any, the last one first.
+    #[test]
+    fn an_axis_that_is_missing_may_be_any() {
+        assert_eq!(scale_dims(&[4, 6, 8], &[4, 6], 32), [[4, 6, 1], [4, 1, 6], [1, 4, 6]]);
+        assert_eq!(scale_dims(&[4, 6], &[4, 6, 1, 1], 32), [[4, 6]]);
+        assert!(scale_dims(&[4, 6], &[4, 6, 2], 32).is_empty());
+        assert_eq!(scale_dims(&[4, 64], &[8], 32), [[8, 1], [1, 8], [4, 2]]);
+    }
+}

@@ -164,3 +164,21 @@ pub fn readings(words: &Words) -> Result<Vec<(Layout, Given)>, ScalesError> {
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Groups of one size, a group for each row: rows in the order of their groups, or nothing.
+    #[test]
+    fn rows_are_ordered_by_groups_of_one_size() {
+        let of =
+            |groups: &[i32], rows: usize| order_of(&Tensor::new(&[groups.len()], Data::S32(groups.to_vec())), rows, 2);
+        assert_eq!(of(&[1, 0, 1, 0], 4), Some(vec![1, 3, 0, 2]));
+        assert_eq!(of(&[0, 0, 0, 1], 4), None, "three rows of one group");
+        assert_eq!(of(&[0, 0, 1, 2], 4), None, "a third group");
+        assert_eq!(of(&[-1, 0, 1, 1], 4), None, "no group");
+        assert_eq!(of(&[0, 0, 1], 4), None, "a row without a group");
+        assert_eq!(of(&[0, 0, 1, 1, 1], 4), None, "a group without a row");
+    }
+}

@@ -190,3 +190,35 @@ pub fn relative_error(values: &[f32], numbers: impl Iterator<Item = f64>) -> f64
     }
     if size == 0.0 { 0.0 } else { (error / size).sqrt() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scaled::{INT8, UINT8};
+
+    fn follows_alone(element: &'static Element, value: f32, code: u8, scale: f64, zero: Option<f64>) -> bool {
+        let (scales, dtype, zeros) = (ScaleType::Float(DType::F32), DType::F32, zero.map(|_| DType::S32));
+        let types = Types { element, scales, dtype, zeros };
+        let way = Way { quotient: Quotient::Exact, rounding: Rounding::NearestEven, g: 1.0, zero: ZeroUse::Stored };
+        let block = Block { values: vec![value], codes: vec![code], scale: 0, zero };
+        count(&types, &way, &block, scale, 1) == 1
+    }
+
+    /// Without zero points -127 may stand for -128; with them each number has its element.
+    #[test]
+    fn integers_are_symmetric_without_zero_points_alone() {
+        for (zero, is_followed) in [(None, true), (Some(0.0), false)] {
+            assert_eq!(follows_alone(&INT8, -128.0, 0x81, 1.0, zero), is_followed, "{zero:?}");
+            assert!(follows_alone(&INT8, -128.0, 0x80, 1.0, zero));
+        }
+    }
+
+    /// A subnormal input that is taken for zero has the zero point's element.
+    #[test]
+    fn flushed_inputs_have_the_zero_point() {
+        let tiny = f32::from_bits(1000);
+        let scale = f64::from(f32::from_bits(10));
+        assert!(follows_alone(&UINT8, tiny, 5, scale, Some(5.0)) && follows_alone(&UINT8, tiny, 105, scale, Some(5.0)));
+        assert!(!follows_alone(&UINT8, tiny, 0, scale, Some(5.0)));
+    }
+}

@@ -243,3 +243,19 @@ fn of_reading(given: &Given, elements: &Elements, scales: &Scales) -> Option<Ans
         faults,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scaled::UINT8;
+    use crate::tensor::DType;
+
+    /// A zero point at an end of the range may have been clamped there: then the elements say nothing of the distance.
+    #[test]
+    fn a_clamped_zero_point_leaves_the_elements_anywhere() {
+        let rules = rules_of(ScaleType::Float(DType::F32), &UINT8);
+        let rule = rules.into_iter().find(|rule| rule.name == "MINMAX-WITHOUT-ZERO").unwrap();
+        let of = |zero: f64| Ends { block: 0, low: 3.0, high: 9.0, code: 0, zero: Some(zero) }.measure(rule, &UINT8);
+        assert_eq!([of(0.0), of(255.0), of(1.0), of(254.0)], [255.0, 255.0, 6.0, 6.0]);
+    }
+}

@@ -77,7 +77,7 @@ pub fn write(folder: &Path, count: usize) -> Result<Vec<String>, VectorsError> {
     };
     put("README.md".to_string(), readme(count).as_bytes())?;
     for format in formats() {
-        let what = || format!("{count} vectors of {}", format.name);
+        let what = || format!("{} ({count} vectors)", format.name);
         let _room = budget::reserve(count as u128 * BYTES_OF_A_VECTOR, what)?;
         let _busy = activity::begin(what());
         let name = format!("{}.safetensors", format.name);

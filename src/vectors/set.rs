@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use crate::deadline;
 use crate::machine::scaled_dot::{ScaledOrder, scaled_dot};
 use crate::num::F32;
 use crate::oracle;
@@ -49,8 +50,9 @@ fn judged(format: &'static Format, number: usize) -> Result<VectorResults, Vecto
 /// # Errors
 /// If a vector's numbers make no dot.
 pub fn tensors(format: &'static Format, count: usize) -> Result<Vec<(String, Tensor)>, VectorsError> {
-    let all: Vec<VectorResults> =
-        (0..count).into_par_iter().map(|number| judged(format, number)).collect::<Result<_, _>>()?;
+    let deadline = deadline::current();
+    let of = |number: usize| deadline.within(|| judged(format, number));
+    let all: Vec<VectorResults> = (0..count).into_par_iter().map(of).collect::<Result<_, _>>()?;
     let rows = |row: &dyn Fn(&Vector) -> Vec<u8>| all.iter().flat_map(|one| row(&one.vector)).collect::<Vec<u8>>();
     let coded = |codes: Vec<u8>, dtype: Option<DType>| {
         let dims = [count, codes.len() / count.max(1)];

@@ -143,6 +143,16 @@ fn judge_holds_tokens_to_recorded_scores() {
         let said = run(&folder, code, "y.safetensors", &more).out;
         assert!(said.contains(word), "{said}");
     }
+    // A token that no place of its row is.
+    let beyond: Vec<i32> = [&tokens[..3], &[99]].concat();
+    let arrays =
+        [("logits".to_string(), tensor([4, 8], &x())), ("token".to_string(), Tensor::new(&[4], Data::S32(beyond)))];
+    safetensors::write(&folder.path("beyond.safetensors"), &arrays).unwrap();
+    let said = run(&folder, 1, "beyond.safetensors", &["--map", "token=out0", "--scores", "logits"]).out;
+    assert!(
+        said.contains("1 tokens are not the largest of their own scores; element 3 is behind by inf ulp"),
+        "{said}"
+    );
     let more = ["--map", "token=out0", "--scores", "none"];
     assert!(run(&folder, 2, "y.safetensors", &more).err.contains("no array is called `none`; there are logits, token"));
 }
@@ -153,6 +163,16 @@ fn judge_holds_tokens_to_recorded_scores() {
 fn judge_refuses_settings_that_decide_nothing() {
     let folder = folder();
     let y = tensor([4, 2], &product());
+    // One array more than the program takes: which of them are its arguments is not known.
+    let three = [
+        ("p".to_string(), tensor([4, 8], &x())),
+        ("q".to_string(), tensor([8, 2], &w())),
+        ("r".to_string(), y.clone()),
+    ];
+    safetensors::write(&folder.path("three.safetensors"), &three).unwrap();
+    let judging =
+        ["judge", "three.safetensors", "--program", "m.hlo", "--inputs", "three.safetensors", "--map", "r=out0"];
+    assert!(folder.exits(2, &judging).err.contains("is missing, which must be f32[4,8]; there is p, q, r"));
     let arrays = [("out0".to_string(), y.clone()), ("other".to_string(), y)];
     safetensors::write(&folder.path("y.safetensors"), &arrays).unwrap();
     run(&folder, 0, "y.safetensors", &["--map", "other=out0"]);

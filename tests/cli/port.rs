@@ -244,3 +244,31 @@ fn a_move_that_cannot_be_judged_says_why() {
         assert!(said.err.contains(why) && said.out.is_empty(), "{more:?}: {}", said.err);
     }
 }
+
+/// A value that one file alone has is no silence, whichever file it is; nor is a change that no result of these arguments shows.
+#[test]
+fn what_no_result_shows_is_told() {
+    let folder = Folder::new(&[]);
+    let program = |more: &str, sum: &str| {
+        format!(
+            "HloModule m\nENTRY e {{\n  x = f32[8] parameter(0)\n  a = f32[8] exponential(x)\n{more}  ROOT r = f32[8] add({sum})\n}}\n"
+        )
+    };
+    folder.write("one.hlo", &program("", "a, x"));
+    // The ceiling of a hyperbolic tangent of what is above 0 is 1.
+    let more = "  s = f32[8] tanh(a)\n  c = f32[8] ceil(s)\n  t = f32[8] multiply(x, c)\n";
+    folder.write("other.hlo", &program(more, "a, t"));
+    let chips = ["--from", "v5e", "--to", "v5e"];
+    let open = folder.ran(&[&["port", "one.hlo", "other.hlo"][..], &chips].concat());
+    assert_eq!(open.code, 2, "{}", open.err);
+    assert!(open.out.contains("equal, bit for bit"), "{}", open.out);
+    assert!(open.err.contains("not judged: s of other.hlo has no counterpart in one.hlo"), "{}", open.err);
+    let changed = folder.exits(1, &[&["port", "other.hlo", "one.hlo"][..], &chips].concat()).out;
+    assert!(changed.contains("equal, bit for bit") && changed.contains("operations that change: 1"), "{changed}");
+    let sum = "HloModule m\nsum {\n  a = bf16[] parameter(0)\n  b = bf16[] parameter(1)\n  ROOT c = bf16[] add(a, b)\n}\nENTRY e {\n  \
+        x = bf16[4,64] parameter(0)\n  z = bf16[] constant(0)\n  ROOT s = bf16[4] reduce(x, z), dimensions={1}, to_apply=sum\n}\n";
+    folder.write("sum.hlo", sum);
+    let modes = ["--from", "v5e/default/off+narrow=f32", "--to", "v5e/default/off+narrow=bf16"];
+    let steps = folder.exits(1, &[&["port", "sum.hlo"][..], &modes].concat()).out;
+    assert!(steps.contains("precision s: sum with narrow=f32 -> sum with narrow=bf16"), "{steps}");
+}

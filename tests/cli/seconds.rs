@@ -21,6 +21,14 @@ fn every_command_that_evaluates_takes_a_time() {
     assert!(begun.elapsed() < Duration::from_secs(90), "{:?}", begun.elapsed());
     let told = ran.err.lines().last().unwrap_or_default();
     assert!(ran.code == 2 && told.starts_with("ulpgate: --seconds 1: "), "{} {}", ran.code, ran.err);
+    let begun = Instant::now();
+    let ran = folder.ran(&["vectors", "--count", "300000", "--seconds", "1"]);
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    assert!(
+        ran.code == 2 && ran.err.contains("(300000 vectors) was not done: the time that was given is over"),
+        "{}",
+        ran.err
+    );
     for command in [
         "run",
         "gate",
@@ -34,6 +42,7 @@ fn every_command_that_evaluates_takes_a_time() {
         "layers",
         "probe",
         "tolerance",
+        "vectors",
         "explain",
     ] {
         let asked: Vec<&str> = command.split(' ').chain(["--help"]).collect();

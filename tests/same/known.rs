@@ -379,3 +379,27 @@ fn a_power_of_two_leaves_bf16_as_it_is() {
     // 3 has a digit more, and without flushing an eighth makes subnormals.
     assert!(!same("3", V5E) && !same("0.125", CPU));
 }
+
+/// Integers that a reduction meets twice: an order of bits or of sizes shows no second one, and a sum, a product and an exclusive or do.
+#[test]
+fn a_term_that_stands_twice_counts_twice_where_that_shows() {
+    for (operation, is_alike) in [
+        ("and", true),
+        ("or", true),
+        ("maximum", true),
+        ("minimum", true),
+        ("xor", false),
+        ("add", false),
+        ("multiply", false),
+    ] {
+        let of = |rows: usize, terms: &str| {
+            format!(
+                "HloModule m\njoin {{ a = s32[] parameter(0)\n b = s32[] parameter(1)\n ROOT r = s32[] {operation}(a, b) }}\n\
+                 ENTRY main {{\n x = s32[5] parameter(0)\n init = s32[] parameter(1)\n t = s32[{rows}] {terms}\n \
+                 ROOT r = s32[] reduce(t, init), dimensions={{0}}, to_apply=join\n}}\n"
+            )
+        };
+        let answer = ask(&of(5, "copy(x)"), &of(10, "concatenate(x, x), dimensions={0}"), V5E, &[]);
+        assert_eq!(is_same(&answer), is_alike, "{operation}: {answer:?}");
+    }
+}

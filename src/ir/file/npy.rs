@@ -195,6 +195,17 @@ mod tests {
         assert!(error(&saved(&"f".repeat(9000), "()", &[])).len() < 200);
     }
 
+    /// Raw bytes of an archive without a type from elsewhere: one is a byte, two are bf16, and more are nothing known.
+    #[test]
+    fn raw_elements_of_two_bytes_are_bf16() {
+        let raw = |descr: &str, bytes: &[u8]| parse_with_raw(Path::new("x.npy"), &saved(descr, "(1,)", bytes));
+        let two = raw("|V2", &[0x40, 0xc0]).unwrap();
+        assert_eq!((two.dtype(), two.data().get_f64(0)), (DType::BF16, -3.0));
+        let one = raw("|V1", &[200]).unwrap();
+        assert_eq!((one.dtype(), one.data().get_i64(0)), (DType::U8, 200));
+        assert!(raw("|V4", &[0; 4]).is_err());
+    }
+
     /// The arrays that `numpy.save` writes of a transposed one: 0 to 23 as 2 by 3 by 4, first dim fastest.
     #[test]
     fn fortran_order_is_read() {

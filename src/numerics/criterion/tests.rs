@@ -430,3 +430,31 @@ fn values_that_no_honest_result_has_are_outside() {
     assert_eq!(whole.decide(&honest, &[17.0, 39.0]).standing, Standing::Conforms);
     assert_eq!(whole.decide(&honest, &[17.0, 39.000004]).standing, Standing::Outside);
 }
+
+/// A result that overflowed the other way is no honest one; a truth beyond the format's range is the infinity of its own sign.
+#[test]
+fn an_infinity_of_the_other_sign_is_impossible() {
+    let honest = Honest {
+        name: "any".to_string(),
+        known: vec![0.0; 2],
+        deviation: vec![1.0; 2],
+        magnitude: vec![1.0; 2],
+        latitude: Latitude::OF_DOTS,
+    };
+    let places = |computed: [f64; 2], truth: [f64; 2]| {
+        let observed = Observation { computed: &computed, truth: &truth, format: &F32 };
+        Criterion::DEFAULT.decide(&honest, &observed, None).unwrap().statistics.impossible
+    };
+    let [up, down] = [f64::INFINITY, f64::NEG_INFINITY];
+    assert_eq!(places([up, down], [1e39, -1e39]), [0usize; 0]);
+    assert_eq!(places([down, up], [1e39, -1e39]), [0, 1]);
+    assert_eq!(places([up, down], [3e38, -3e38]), [0, 1], "f32 holds these");
+}
+
+/// Six tests share the rate: one output may err by the root of `2 ln(2 / 1e-6 * 6)` standard deviations, 5.7097, at one millionth, where one
+/// test alone would allow 5.3868; times the root of 1.2 for the model (docs/proofs/bounds.md).
+#[test]
+fn tests_share_the_false_alarm_rate() {
+    let limits = Criterion::DEFAULT.limits(&Latitude::OF_DOTS, 1, 1).unwrap();
+    assert!((limits.element / 1.2f64.sqrt() - 5.7097).abs() < 1e-4, "{}", limits.element / 1.2f64.sqrt());
+}

@@ -308,6 +308,16 @@ mod tests {
         ToleranceReport::new(&tolerance, &honest.over_draws(&input.parse().unwrap(), n, 4).unwrap()).unwrap().verdict
     }
 
+    /// The looser of two tolerances is so in each part; of two kinds the first stands.
+    #[test]
+    fn the_looser_tolerance_is_looser_in_each_part() {
+        assert_eq!(close(1.0, 0.5).looser(close(0.25, 2.0)), close(1.0, 2.0));
+        assert_eq!(close(0.25, 2.0).looser(close(1.0, 0.5)), close(1.0, 2.0));
+        assert_eq!(Tolerance::Ulp(1.0).looser(Tolerance::Ulp(3.0)), Tolerance::Ulp(3.0));
+        assert_eq!(Tolerance::Nmse(3.0).looser(Tolerance::Nmse(1.0)), Tolerance::Nmse(3.0));
+        assert_eq!(Tolerance::Ulp(1.0).looser(close(2.0, 2.0)), Tolerance::Ulp(1.0));
+    }
+
     /// Tolerances below a rounding of the result's type, from public threads.
     #[test]
     fn tolerances_below_one_rounding_are_unsatisfiable() {

@@ -62,6 +62,39 @@ fn all_types_come_back_bit_for_bit() {
     assert_eq!(to_bytes(path, &tensors).unwrap(), bytes, "the order given must not show");
 }
 
+/// The names that the format has for element types, as other writers spell them: reading and writing with one table would not show
+/// two names exchanged.
+#[test]
+fn element_types_have_the_names_of_the_format() {
+    let named = [
+        ("BOOL", DType::Pred, 1),
+        ("I8", DType::S8, 1),
+        ("I16", DType::S16, 2),
+        ("I32", DType::S32, 4),
+        ("I64", DType::S64, 8),
+        ("U8", DType::U8, 1),
+        ("U16", DType::U16, 2),
+        ("U32", DType::U32, 4),
+        ("U64", DType::U64, 8),
+        ("F8_E5M2", DType::F8E5M2, 1),
+        ("F8_E4M3", DType::F8E4M3FN, 1),
+        ("F8_E4M3FNUZ", DType::F8E4M3FNUZ, 1),
+        ("F8_E5M2FNUZ", DType::F8E5M2FNUZ, 1),
+        ("F8_E8M0", DType::F8E8M0FNU, 1),
+        ("F16", DType::F16, 2),
+        ("BF16", DType::BF16, 2),
+        ("F32", DType::F32, 4),
+        ("F64", DType::F64, 8),
+    ];
+    for (name, dtype, size) in named {
+        let header = format!(r#"{{"x":{{"dtype":"{name}","shape":[1],"data_offsets":[0,{size}]}}}}"#);
+        let tensors = parse(Path::new("x.safetensors"), &file(&header, &[0, 0, 0, 0, 0, 0, 0, 0][..size])).unwrap();
+        assert_eq!(tensors[0].1.dtype(), dtype, "{name}");
+        let written = to_bytes(Path::new("x.safetensors"), &tensors).unwrap();
+        assert!(String::from_utf8_lossy(&written).contains(&format!("\"dtype\":\"{name}\"")), "{name}");
+    }
+}
+
 /// A file by another writer, rewritten: the same bytes, because both sort alike.
 #[test]
 fn files_of_others_are_read_and_rewritten_alike() {

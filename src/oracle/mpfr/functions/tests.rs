@@ -232,3 +232,26 @@ fn angles_beyond_reach_say_little() {
     let zeros = of_interval(Unary::Sine, Interval::SIGNLESS_ZERO);
     assert!(zeros.lo < 0.0 && zeros.hi > 0.0, "{zeros:?}");
 }
+
+/// Beside an extreme one end is the extreme, and the other the farther of both ends' values, rounded away from it: at few bits the wrong
+/// direction shows.
+#[test]
+fn ends_beside_an_extreme_are_rounded_outwards() {
+    for (function, lo, hi, is_top) in [
+        (Unary::Cosine, -0.25, 0.5, true),
+        (Unary::Cosine, 3.0, 3.25, false),
+        (Unary::Sine, 1.5, 1.75, true),
+        (Unary::Sine, 4.5, 4.875, false),
+    ] {
+        let [one, other] = [lo, hi].map(|end| unary(function, &wide(end)));
+        for bits in 8..80 {
+            let found = Mpfr::new(bits).function(function, &Between::real(wide(lo), wide(hi)));
+            let (least, largest) = found.ends().unwrap();
+            if is_top {
+                assert!(*least <= one && *least <= other && *largest == 1, "{function:?} in {bits} bits: {found:?}");
+            } else {
+                assert!(*largest >= one && *largest >= other && *least == -1, "{function:?} in {bits} bits: {found:?}");
+            }
+        }
+    }
+}
