@@ -76,7 +76,7 @@ fn uses_of_roundings(expressions: &Expressions, id: ExpressionId) -> HashMap<Use
 
 /// Roundings with more uses than in another loop.
 fn more_used(own: &HashMap<Use, usize>, other: &HashMap<Use, usize>) -> Vec<ExpressionHead> {
-    let more = own.iter().filter(|(of, count)| other.get(of).is_none_or(|others| others < count));
+    let more = own.iter().filter(|(of, count)| other.get(of).is_none_or(|others| others < *count));
     let roundings: HashSet<&ExpressionHead> = more.map(|((rounding, _), _)| rounding).collect();
     roundings.into_iter().cloned().collect()
 }
