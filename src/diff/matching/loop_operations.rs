@@ -121,7 +121,7 @@ fn is_of_the_loop(expressions: &Expressions, id: ExpressionId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::Precision;
+    use crate::analysis::Precision;
     use crate::tensor::DType;
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
             let wide = expressions.apply(ExpressionHead::Unary(Unary::Tanh), vec![x]);
             let narrow = expressions.apply(ExpressionHead::Rounded(bf16), vec![wide]);
             let of = if is_rounded { narrow } else { wide };
-            let users = [(Unary::Log, narrow), (Unary::Exp, of)];
+            let users = [(Unary::Log, narrow), (Unary::Exponential, of)];
             let body = users.map(|(unary, of)| expressions.apply(ExpressionHead::Unary(unary), vec![of]));
             expressions.apply(ExpressionHead::Loop(0), body.to_vec())
         };
