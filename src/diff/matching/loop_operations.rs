@@ -76,7 +76,7 @@ fn uses_of_roundings(expressions: &Expressions, id: ExpressionId) -> HashMap<Use
 
 /// Roundings with more uses than in another loop.
 fn more_used(own: &HashMap<Use, usize>, other: &HashMap<Use, usize>) -> Vec<ExpressionHead> {
-    let more = own.iter().filter(|(of, count)| other.get(of).is_none_or(|others| others < count));
+    let more = own.iter().filter(|(of, count)| other.get(of).is_none_or(|others| others < *count));
     let roundings: HashSet<&ExpressionHead> = more.map(|((rounding, _), _)| rounding).collect();
     roundings.into_iter().cloned().collect()
 }
@@ -121,7 +121,7 @@ fn is_of_the_loop(expressions: &Expressions, id: ExpressionId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::Precision;
+    use crate::analysis::Precision;
     use crate::tensor::DType;
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
             let wide = expressions.apply(ExpressionHead::Unary(Unary::Tanh), vec![x]);
             let narrow = expressions.apply(ExpressionHead::Rounded(bf16), vec![wide]);
             let of = if is_rounded { narrow } else { wide };
-            let users = [(Unary::Log, narrow), (Unary::Exp, of)];
+            let users = [(Unary::Log, narrow), (Unary::Exponential, of)];
             let body = users.map(|(unary, of)| expressions.apply(ExpressionHead::Unary(unary), vec![of]));
             expressions.apply(ExpressionHead::Loop(0), body.to_vec())
         };
