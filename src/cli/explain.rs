@@ -62,8 +62,12 @@ pub fn run(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<Exit, Fa
             writeln!(out, "Against what the mode {mode} gives, in the place of the truth:")?;
         }
     }
-    for entry in &named {
-        summary::wrap(&format!("{}: {}", entry.name, entry.doc), "    ", out)?;
+    // Of several meanings that of the word comes first, and the others say where they belong.
+    named.sort_by_key(|entry| entry.kind != Kind::Words);
+    for (at, entry) in named.iter().enumerate() {
+        let kind = super::list::kind_name(entry.kind);
+        let also = if at > 0 && entry.name == named[0].name { format!(", among {kind}") } else { String::new() };
+        summary::wrap(&format!("{}{also}: {}", entry.name, entry.doc), "    ", out)?;
     }
     if let Ok(spec) = name.parse::<ProgramSpec>() {
         let program = built(&spec, EXAMPLE_SIZE)?;
@@ -93,7 +97,11 @@ fn explain_suite(suite: &Suite, others: &[&Entry], out: &mut dyn Write) -> Resul
         writeln!(out)?;
         summary::wrap(&format!("- {group}"), "    ", out)?;
         let slow = cases.iter().filter(|case| case.slow).count();
-        let slow = if slow == 0 { String::new() } else { format!(", {slow} of them slow (--slow)") };
+        let slow = match slow {
+            0 => String::new(),
+            all if all == cases.len() => ", slow (--slow)".to_string(),
+            some => format!(", {some} of them slow (--slow)"),
+        };
         writeln!(out, "    {}{slow}:", summary::quantity(cases.len(), "case"))?;
         for case in cases.iter().take(SHOWN_CASES) {
             writeln!(out, "    {}", case.id)?;
@@ -111,7 +119,7 @@ fn explain_suite(suite: &Suite, others: &[&Entry], out: &mut dyn Write) -> Resul
         writeln!(out)?;
         let kind = super::list::kind_name(entry.kind);
         summary::wrap(
-            &format!("Of the {kind} that `ulpgate list {kind}` names, {}: {}", entry.name, entry.doc),
+            &format!("Also called {}, among {kind} (`ulpgate list {kind}`): {}", entry.name, entry.doc),
             "    ",
             out,
         )?;

@@ -130,9 +130,7 @@ fn next_step(differences: &[Difference], findings: &[Unexpected], out: &mut dyn 
     if differs.is_empty() {
         return Ok(());
     }
-    let case = differs.iter().find(|d| summary::is_case(&d.row)).map(|d| summary::shell_word(&d.row));
-    let look = case.map_or(String::new(), |case| format!("`ulpgate explain {case}` shows the case; "));
-    summary::wrap(&format!("Next: {look}`ulpgate gate --bless` accepts what there is now."), "    ", out)
+    summary::wrap(&summary::next_of_differences(differs), "    ", out)
 }
 
 /// Checks that there is a baseline to compare with, or that it may be written.

@@ -13,11 +13,11 @@ pub struct InitArguments {
     /// Root of the repository
     #[arg(default_value = ".")]
     folder: PathBuf,
-    /// Repository of ulpgate on GitHub that the workflow builds [default: the variables ULPGATE_REPOSITORY and ULPGATE_REF
+    /// Repository of ulpgate on GitHub that the workflow takes it from [default: the variables ULPGATE_REPOSITORY and ULPGATE_REF
     /// of your repository]
     #[arg(long, value_name = "OWNER/NAME", value_parser = repository)]
     repository: Option<String>,
-    /// Commit or tag of it
+    /// Tag or commit of it; the tag of a release needs no build
     #[arg(long, value_name = "REF", requires = "repository", default_value = "main", hide_default_value = true)]
     at: String,
 }
@@ -88,8 +88,8 @@ pub fn run(arguments: &InitArguments, out: &mut dyn Write) -> Result<Exit, Failu
     if arguments.repository.is_none() {
         writeln!(
             out,
-            "{WORKFLOW} builds ulpgate from source: set the variable ULPGATE_REPOSITORY of your\nrepository on GitHub to \
-             ulpgate's OWNER/NAME, or begin with `ulpgate init --repository OWNER/NAME`."
+            "{WORKFLOW} takes ulpgate from its own repository: set the variable\nULPGATE_REPOSITORY of your repository \
+             on GitHub to its OWNER/NAME, or begin with\n`ulpgate init --repository OWNER/NAME --at TAG`."
         )?;
     }
     Ok(Exit::AsExpected)

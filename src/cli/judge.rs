@@ -154,6 +154,7 @@ fn group(arguments: &JudgeArguments, program: &str, judged: &Judged) -> Group {
             value: String::new(),
             message: one.because.first().cloned().unwrap_or_default(),
             evidence: one.pattern.iter().map(|pattern| pattern.says.clone()).collect(),
+            next: None,
             place: (program.to_string(), 1),
         };
         Test {

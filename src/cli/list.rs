@@ -170,8 +170,8 @@ fn line(name: &str, text: &str, columns: usize) -> String {
 /// A text up to its first full stop. The questions of a check are told by the first one.
 fn first_sentence(text: &str) -> &str {
     let text = text.strip_prefix("Asks: ").unwrap_or(text);
-    // A point between spaces is a product's.
-    let is_end = |at: &usize| !text[..*at].ends_with("e.g") && !text[..*at].ends_with(' ');
+    // A point between spaces is a product's, and the last one of three leaves something out.
+    let is_end = |at: &usize| !["e.g", " ", ".."].iter().any(|before| text[..*at].ends_with(before));
     let end = text.match_indices(". ").map(|(at, _)| at).find(is_end);
     end.map_or(text, |at| &text[..at]).trim_end_matches('.')
 }
@@ -190,6 +190,7 @@ mod tests {
         assert_eq!(first_sentence("Asks: is it so? Yes. Why it matters: x."), "is it so? Yes");
         assert_eq!(first_sentence("TPU v2: 128 x 128 (FACTS 3.4). Orders."), "TPU v2: 128 x 128 (FACTS 3.4)");
         assert_eq!(first_sentence("out = lhs . rhs, rounded once. More."), "out = lhs . rhs, rounded once");
+        assert_eq!(first_sentence("sum = a + b + ... + z in order. More."), "sum = a + b + ... + z in order");
         assert_eq!(line("  name ", "some words here", 80), "  name some words here");
         assert_eq!(line("  name ", "some words, here and there", 24), "  name some words...");
         assert_eq!(line("  name ", "some words, here", 4), "  name ...");

@@ -75,13 +75,16 @@ const REPORTS: &str = "reports";
     after_help = "Without a subcommand: run all suites, print the summary, write reports/.\n\n\
         Exit codes:\n  \
         0  all as expected; known findings are printed and are still 0\n  \
-        1  something was found: a finding that no suite expects, one that is gone, a changed gate, programs that differ, a \
-        result outside of what is permitted, a row that is not proven\n  \
-        2  could not judge: a bad file, an unknown name, an unsupported operation, nothing decided, the time of --seconds over, \
-        another process in the same folder\n\
+        1  something was found: a finding that no suite expects, one that is gone,\n     \
+        a changed gate, programs that differ, a result outside of what is\n     \
+        permitted, a row that is not proven\n  \
+        2  could not judge: a bad file, an unknown name, an unsupported operation,\n     \
+        nothing decided, the time of --seconds over, another process in the same\n     \
+        folder\n\
         `COMMAND --help` says what each command finds. The code is the verdict, however much of the output is printed.\n\n\
         Environment:\n  \
-        ULPGATE_MEMORY=8G     memory that arrays may take at once [default: what the system leaves]\n  \
+        ULPGATE_MEMORY=8G     memory that arrays may take at once\n                        \
+        [default: what the system leaves]\n  \
         RAYON_NUM_THREADS=4   threads that share work"
 )]
 struct CliArguments {

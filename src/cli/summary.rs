@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use clap::Args;
 
 use crate::check::Outcome;
+use crate::gate::{Change, Difference};
 use crate::record::{SuiteRecord, Verdict};
 use crate::report::{SuiteLine, Total, findings, read_out, suite_lines, total};
 
@@ -133,8 +134,16 @@ pub fn next_step(of: &str) -> String {
     )
 }
 
+/// The sentence after rows that differ from the committed reports: the first case that can be looked at, and the way to accept
+/// them. A case that is gone cannot be explained any more.
+pub fn next_of_differences<'a>(differences: impl IntoIterator<Item = &'a Difference>) -> String {
+    let mut there = differences.into_iter().filter(|one| one.change != Change::Gone && is_case(&one.row));
+    let look = there.next().map(|one| format!("`ulpgate explain {}` shows the case; ", shell_word(&one.row)));
+    format!("Next: {}`ulpgate gate --bless` accepts what there is now.", look.unwrap_or_default())
+}
+
 /// Whether the key of a row is a case's id, which `explain` takes: a series has `n` in the place of a size.
-pub fn is_case(row: &str) -> bool {
+fn is_case(row: &str) -> bool {
     row.contains('/') && row.split('/').all(|part| part != "n") && !row.contains(' ')
 }
 

@@ -64,7 +64,7 @@ pub(super) fn document(content: &Content) -> Markup {
                 a.skip href="#verdict" { "Skip to the verdict" }
                 header {
                     h1 { "ulpgate: does the arithmetic change what the model says?" }
-                    @if let Some(commit) = content.commit { p.commit { "Suites as of " (commit) "." } }
+                    @if let Some(commit) = content.commit { p.commit { "Suites as of " span.figure { (commit) } "." } }
                     nav aria-label="Sections" {
                         ul { @for (id, name) in SECTIONS { @if there(id) { li { a href={ "#" (id) } { (name) } } } } }
                     }
@@ -178,9 +178,9 @@ fn suite_table(title: &str, lines: &[&SuiteLine]) -> Markup {
                 tbody {
                     @for line in lines {
                         tr {
-                            th scope="row" { a href={ "#cases/" (line.suite) } { (line.suite) } }
-                            td { (line.claim) }
-                            td { (line.said) }
+                            th.figure scope="row" { a href={ "#cases/" (line.suite) } { (line.suite) } }
+                            td.sentence { (line.claim) }
+                            td.sentence { (line.said) }
                             td.number { (line.cases) }
                             td.number {
                                 @if line.expected > 0 { a href={ "#known/" (line.suite) } { (line.expected) } } @else { "0" }

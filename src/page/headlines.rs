@@ -18,7 +18,8 @@ struct Headline<'a> {
     suite: &'a SuiteRecord,
     check: String,
     verdict: Verdict,
-    found: u64,
+    /// The share of rows, at least: the lower end of its interval, so that few rows weigh little.
+    weight: f64,
     bars: Vec<Bar>,
 }
 
@@ -30,12 +31,13 @@ struct Bar {
     verdict: Verdict,
 }
 
-/// The findings, heaviest first: alarms before known ones, lost tokens before other rows, and of equals those of most rows.
+/// The findings, heaviest first: alarms before known ones, lost tokens before other rows, and of equals the largest share.
 pub(super) fn section(suites: &[SuiteRecord]) -> Markup {
     let mut all: Vec<Headline> = suites.iter().filter_map(headline).collect();
-    all.sort_by_key(|h| {
-        let is_alarm = !h.verdict.as_expected();
-        (!is_alarm, h.check != "dropped_token", std::cmp::Reverse(h.found), h.suite.name().to_string())
+    let kind = |h: &Headline| (h.verdict.as_expected(), h.check != "dropped_token");
+    all.sort_by(|a, b| {
+        let weights = b.weight.total_cmp(&a.weight);
+        kind(a).cmp(&kind(b)).then(weights).then_with(|| a.suite.name().cmp(b.suite.name()))
     });
     let passed: Vec<&SuiteRecord> =
         suites.iter().filter(|suite| suite.verdicts().max() == Some(Verdict::Pass)).collect();
@@ -64,7 +66,10 @@ fn headline(suite: &SuiteRecord) -> Option<Headline<'_>> {
     let pools = pools(&suite.cases);
     let counted: Vec<(&Pool, Rate)> = pools.iter().filter_map(|pool| Some((pool, pool.rate()?))).collect();
     let first = heaviest(counted.iter().map(|(pool, _)| *pool).filter(|pool| pool.found > 0))?;
-    let mut alike: Vec<&(&Pool, Rate)> = counted.iter().filter(|(pool, _)| pool.check == first.check).collect();
+    // A refinement says little to a reader: beside the same mode without it, the latter stands for both.
+    let is_plain = |pool: &Pool| std::ptr::eq(pool, first) || !pool.subject.contains('+');
+    let of_check = counted.iter().filter(|(pool, _)| pool.check == first.check);
+    let mut alike: Vec<&(&Pool, Rate)> = of_check.filter(|(pool, _)| is_plain(pool)).collect();
     alike.sort_by(|(_, a), (_, b)| b.share.total_cmp(&a.share));
     let named = alike.iter().position(|(pool, _)| std::ptr::eq(*pool, first));
     let alike: Vec<&(&Pool, Rate)> =
@@ -80,7 +85,7 @@ fn headline(suite: &SuiteRecord) -> Option<Headline<'_>> {
         suite,
         check: first.check.split('[').next().unwrap_or(&first.check).to_string(),
         verdict: first.worst,
-        found: first.found,
+        weight: first.rate().map_or(0.0, |rate| rate.low),
         bars: bars.collect(),
     })
 }
@@ -124,11 +129,8 @@ fn row(bar: &Bar) -> Markup {
     html! {
         tr {
             th scope="row" {
-                @for (at, part) in bar.label.split_inclusive(',').enumerate() {
-                    // Parameters have no space at which a narrow screen could break them.
-                    @if at > 0 && !part.starts_with(' ') { wbr; }
-                    (part)
-                }
+                // Files and parameters have no space at which a narrow screen could break them.
+                @for part in bar.label.split_inclusive(['.', ',', '=', '[']) { (part) wbr; }
             }
             td {
                 span.track aria-hidden="true" { span class={ "bar " (class) } style={ "width:" (width) "%" } {} }

@@ -236,7 +236,7 @@ fn a_suite_comes_before_a_program_of_its_name() {
     let out = folder.exits(0, &["explain", "argmax"]).out;
     assert!(out.starts_with("argmax: The most probable token survives\n\nWhy it matters: "), "{out}");
     let (suite, program) =
-        out.split_once("\nOf the programs that `ulpgate list programs` names, argmax: token =").unwrap();
+        out.split_once("\nAlso called argmax, among programs (`ulpgate list programs`): token =").unwrap();
     assert!(suite.contains("1 case in 1 group:") && program.contains("Parameters:"), "{out}");
     assert!(!out.contains("ENTRY main"), "{out}");
     assert!(folder.exits(0, &["explain", "argmax[dtype=f32]"]).out.contains("ENTRY main"));

@@ -58,7 +58,7 @@ fn sarif_points_at_the_matrix_that_asks() {
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
     let [rule] = run["tool"]["driver"]["rules"].as_array().unwrap().as_slice() else { panic!("{run}") };
-    assert_eq!((&rule["id"], &rule["name"]), (&Value::from("dropped_token"), &Value::from("DroppedToken")));
+    assert_eq!((&rule["id"], &rule["name"]), (&Value::from("dropped_token"), &Value::from("DroppedTokenCheck")));
     // GitHub shows these, and asks for them.
     for text in ["shortDescription", "fullDescription", "help"] {
         let text = rule[text]["text"].as_str().unwrap();
@@ -123,6 +123,9 @@ fn a_gate_adds_what_differs_from_the_reports() {
     let result = &log["runs"][0]["results"][0];
     assert_eq!(result["ruleId"], "new");
     assert_eq!(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "suites/softmax.toml");
+    // SARIF wants a rule's name to be another word than its id.
+    let rule = &log["runs"][0]["tool"]["driver"]["rules"][0];
+    assert_eq!((&rule["id"], &rule["name"]), (&"new".into(), &"NewRow".into()));
 }
 
 /// A red gate names the case to look at and the way to accept it, on the terminal as in annotations.
@@ -141,6 +144,12 @@ fn a_red_gate_names_the_next_command() {
     assert!(told.contains(&format!("Next: {next}; `ulpgate gate --bless` accepts what there is now.")), "{out}");
     let annotation = out.lines().find(|line| line.starts_with("::error ")).unwrap();
     assert!(annotation.contains(&format!("Next: {next}")), "{annotation}");
+    // A case that is gone cannot be explained any more.
+    folder.write("reports/softmax.csv", &format!("{text}{}\n", last.replace("/0,", "/7,")));
+    let out = folder.exits(1, &["gate", "--github"]).out;
+    let annotation = out.lines().find(|line| line.contains("title=gone in ")).unwrap();
+    assert!(annotation.ends_with("%0ANext: `ulpgate gate --bless` accepts what there is now."), "{annotation}");
+    assert!(!out.contains("ulpgate explain"), "{out}");
     // A finding that no suite expects is not to be accepted by the gate.
     let folder = super::Folder::new(&[("keep", &edited(KEEP, &[("EXCESS", "cpu")]))]);
     folder.exits(1, &["run"]);
@@ -169,6 +178,10 @@ fn a_red_diff_names_the_next_command() {
     assert!(annotations[0].starts_with(&format!("::error file={off},line=")), "{out}");
     assert!(
         annotations[0].contains("title=rounding-removed in ") && annotations[0].contains("%0ANext: --inputs"),
+        "{out}"
+    );
+    assert!(
+        annotations.iter().all(|line| line.matches("Next: ").count() == 1 && !line.contains("ulpgate gate")),
         "{out}"
     );
     folder.exits(2, &["hlo", "diff", &off, &on, "--github", "--json"]);

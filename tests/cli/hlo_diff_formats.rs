@@ -58,6 +58,13 @@ fn hlo_diff_has_a_test_for_every_pair() {
     let results = log["runs"][0]["results"].as_array().unwrap();
     let [change, open] = &results[..] else { panic!("{results:?}") };
     assert_eq!((&change["ruleId"], &open["ruleId"]), (&"rounding-added".into(), &"not-judged".into()));
+    let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
+    let added = rules.iter().find(|rule| rule["id"] == "rounding-added").unwrap();
+    assert!(
+        added["shortDescription"]["text"].as_str().unwrap().starts_with("The compiler added a rounding"),
+        "{added}"
+    );
+    assert!(!added["help"]["text"].as_str().unwrap().contains("explain CASE"), "{added}");
     let place = &change["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "old/tpu/v5e/f.before.hlo");
     assert_eq!(place["region"]["startLine"], 5);
@@ -81,7 +88,7 @@ fn accepted_changes_are_no_problems() {
     folder.write(new, &program(false));
     folder.exits(1, &["hlo", "diff", old, new, "--accept", "accepted", "--sarif", "gone.sarif"]);
     let log: Value = serde_json::from_str(&folder.read("gone.sarif")).unwrap();
-    assert_eq!(log["runs"][0]["results"][0]["ruleId"], "gone");
+    assert_eq!(log["runs"][0]["results"][0]["ruleId"], "change-gone");
 }
 
 /// Silence would not tell two equal files from two that were not compared.

@@ -34,9 +34,12 @@ fn what_init_writes_runs_as_it_stands() {
     let told = folder.exits(0, &["init", "named", "--repository", "me/ulpgate", "--at", "0123abc"]).out;
     let workflow = folder.read("named/.github/workflows/ulpgate.yml");
     assert!(
-        workflow.contains("repository: me/ulpgate\n          ref: 0123abc\n") && !workflow.contains("vars."),
+        workflow.matches("repository: me/ulpgate\n          ref: 0123abc\n").count() == 2
+            && !workflow.contains("vars."),
         "{workflow}"
     );
+    // The action takes the binary of a release, and builds where there is none.
+    assert!(workflow.contains("uses: ./.ulpgate/examples/ci\n") && !workflow.contains("cargo"), "{workflow}");
     assert!(told.contains("\n  cd named\n") && !told.contains("ULPGATE_REPOSITORY"), "{told}");
     folder.exits(2, &["init", "other", "--repository", "me"]);
     std::fs::remove_dir_all(folder.path("named")).unwrap();

@@ -2,9 +2,8 @@
 
 use std::io::Write;
 
-use super::super::summary::{is_case, next_step, shell_word};
-use super::super::{Failure, SUITES};
-use super::{Group, Problem, Test, problems};
+use super::super::Failure;
+use super::{Group, problems};
 
 /// GitHub shows ten annotations of a kind a step, and drops the others without a word.
 const ANNOTATIONS: usize = 10;
@@ -17,8 +16,7 @@ pub fn annotate(groups: &[Group], out: &mut dyn Write) -> Result<(), Failure> {
     for (test, problem) in problems(groups).take(ANNOTATIONS) {
         let (file, line) = &problem.place;
         let title = format!("{} in {}", problem.rule, test.name);
-        let next = next(test, problem);
-        let said = std::iter::once(&problem.message).chain(&problem.evidence).chain(&next);
+        let said = std::iter::once(&problem.message).chain(&problem.evidence).chain(&problem.next);
         let said: Vec<&str> = said.map(String::as_str).collect();
         let (file, title, said) = (property(file), property(&title), data(&said.join("\n")));
         writeln!(out, "::error file={file},line={line},title={title}::{said}")?;
@@ -28,27 +26,6 @@ pub fn annotate(groups: &[Group], out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "::notice title=ulpgate::{more} more problems are in the log and the summary of this step")?;
     }
     Ok(())
-}
-
-/// The next command for a problem.
-fn next(test: &Test, problem: &Problem) -> Option<String> {
-    let row = test.name.rsplit(' ').next().unwrap_or(&test.name);
-    match problem.verdict.as_str() {
-        "better" | "worse" | "changed" | "new" | "gone" if is_case(row) => {
-            let row = shell_word(row);
-            Some(format!(
-                "Next: `ulpgate explain {row}` shows the case; `ulpgate gate --bless` accepts what there is now."
-            ))
-        }
-        "better" | "worse" | "changed" | "new" | "gone" => {
-            Some("Next: `ulpgate gate --bless` accepts what there is now.".to_string())
-        }
-        _ if problem.place.0.starts_with(SUITES) => {
-            let of = test.name.split(' ').find(|word| word.contains('/'))?;
-            Some(format!("Next: {}.", next_step(of)))
-        }
-        _ => None,
-    }
 }
 
 /// Appends the summary to the file that GitHub names; nothing where it names none.
@@ -76,7 +53,7 @@ fn summary(groups: &[Group]) -> String {
     }
     for (test, problem) in problems(groups).take(LISTED) {
         text.push_str(&format!("\n- **{}** `{}`: {}: {}", problem.verdict, test.name, problem.rule, problem.message));
-        for line in problem.evidence.iter().chain(&next(test, problem)) {
+        for line in problem.evidence.iter().chain(&problem.next) {
             text.push_str(&format!("\n  - {line}"));
         }
     }

@@ -50,7 +50,10 @@ fn case(group: &str, test: &Test) -> TestCase {
     let is_open = first.verdict == Verdict::Undecided.name();
     let mut status = TestCaseStatus::non_success(if is_open { NonSuccessKind::Error } else { NonSuccessKind::Failure });
     status.set_type(first.verdict.as_str()).set_message(said(first));
-    let all = test.problems.iter().flat_map(|p| std::iter::once(said(p)).chain(p.evidence.iter().cloned()));
+    let lines = |problem: &Problem| -> Vec<String> {
+        std::iter::once(said(problem)).chain(problem.evidence.iter().chain(&problem.next).cloned()).collect()
+    };
+    let all = test.problems.iter().flat_map(lines);
     status.set_description(all.collect::<Vec<_>>().join("\n"));
     let mut case = TestCase::new(test.name.as_str(), status);
     case.set_classname(group);

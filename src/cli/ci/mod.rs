@@ -17,6 +17,7 @@ use crate::report::{Unexpected, findings};
 use crate::run::Cost;
 use crate::suite::Suite;
 
+use super::summary::{next_of_differences, next_step};
 use super::{Failure, SUITES, check_target, write_file};
 
 /// Output for a CI system, beside that for the terminal.
@@ -66,6 +67,8 @@ pub struct Problem {
     pub message: String,
     /// The evidence, a line each.
     pub evidence: Vec<String>,
+    /// The sentence that names the next command; none where there is none.
+    pub next: Option<String>,
     /// The file to begin with, and the line there.
     pub place: (String, usize),
 }
@@ -154,12 +157,14 @@ fn of_suite(suite: &SuiteRecord, places: &Places) -> Group {
         let place = places.of_id(&found.of).unwrap_or_else(|| (file_of(suite.name()), 1));
         let Unexpected { verdict, check, of, note, because, evidence } = found;
         let because = because.map(|because| format!("expected because {because}"));
+        let next = Some(format!("Next: {}.", next_step(&of)));
         let problem = Problem {
             rule: check,
             verdict: verdict.name().to_string(),
             value: String::new(),
             message: note,
             evidence: because.into_iter().chain(evidence).collect(),
+            next,
             place,
         };
         problems.entry(of).or_default().push(problem);
@@ -194,7 +199,7 @@ pub fn of_differences(differences: &[Difference], baseline: &str, places: &Place
     let mut tests: Vec<Test> = differences
         .iter()
         .filter(is_told)
-        .map(|Difference { file, row, change, what }| {
+        .map(|difference @ Difference { file, row, change, what }| {
             let place = places.of_id(row).unwrap_or_else(|| (format!("{baseline}/{file}"), 1));
             let problem = Problem {
                 rule: change.name().to_string(),
@@ -202,6 +207,7 @@ pub fn of_differences(differences: &[Difference], baseline: &str, places: &Place
                 value: String::new(),
                 message: if what.is_empty() { format!("{} in {file}", change.name()) } else { what.clone() },
                 evidence: Vec::new(),
+                next: Some(next_of_differences([difference])),
                 place,
             };
             let name = if row.is_empty() { file.clone() } else { format!("{file} {row}") };
@@ -230,6 +236,7 @@ mod tests {
             value: value.to_string(),
             message: "too far, by 2: 100 %".to_string(),
             evidence: Vec::new(),
+            next: None,
             place: ("a,b:c.toml".to_string(), 3),
         }
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::check::find_check;
+use crate::diff::ChangeKind;
 
 use super::{Group, Problem, Test, problems};
 
@@ -28,14 +29,11 @@ pub fn text(groups: &[Group]) -> String {
 /// A rule with the texts that GitHub asks for: a name, two descriptions and a help.
 fn rule(id: &str) -> Value {
     let kind = id.split('[').next().unwrap_or(id);
-    let (short, full) = described(kind);
-    let help = format!(
-        "{full}\n\nThe message names the case. `ulpgate explain CASE` shows its worst rows and the program as compiled; a finding \
-         that is meant gets `expect` and `because` in its suite, and `ulpgate gate --bless` accepts changed reports."
-    );
+    let Described { name, short, full, next } = described(kind);
+    let help = format!("{full}\n\n{next}");
     json!({
         "id": id,
-        "name": pascal(kind),
+        "name": name,
         "shortDescription": {"text": short},
         "fullDescription": {"text": full},
         "help": {"text": help, "markdown": help},
@@ -44,24 +42,60 @@ fn rule(id: &str) -> Value {
     })
 }
 
-/// A rule in a sentence, and in full: the documentation of the check, or the change of a report.
-fn described(kind: &str) -> (String, String) {
+/// The texts of a rule.
+struct Described {
+    /// A name for people, which SARIF wants to be another word than the id.
+    name: String,
+    /// A sentence.
+    short: String,
+    /// The documentation in full.
+    full: String,
+    /// Ways to go on from a result.
+    next: &'static str,
+}
+
+const NEXT_OF_CASE: &str = "The message names the case. `ulpgate explain CASE` shows its worst rows and the program as compiled; \
+                            a finding that is meant gets `expect` and `because` in its suite.";
+const NEXT_OF_ROW: &str = "`ulpgate explain CASE` shows a case; `ulpgate gate --bless` accepts changed reports.";
+const NEXT_OF_CHANGE: &str = "The message names the value, and the next command. `ulpgate hlo diff BEFORE AFTER --accept FILE --bless` \
+                              accepts what there is now.";
+const NEXT_OF_RESULT: &str = "The message says what is wrong, as far as it is known. `ulpgate judge` prints all of it.";
+
+/// The texts of a kind of rule: the documentation of a check or of a kind of change, a change of a report, or another verdict.
+fn described(kind: &str) -> Described {
     if let Some(check) = find_check(kind) {
         let full = check.doc();
         let asks = full.strip_prefix("Asks: ").unwrap_or(full);
         let end = asks.find(['.', '?']).map_or(asks.len(), |at| at + 1);
-        return (asks[..end].to_string(), full.to_string());
+        let name = format!("{}Check", pascal(kind));
+        return Described { name, short: asks[..end].to_string(), full: full.to_string(), next: NEXT_OF_CASE };
     }
-    let text = match kind {
-        "better" => "A row of a report is better than the committed one.",
-        "worse" => "A row of a report is worse than the committed one.",
-        "changed" => "A row of a report is another one, and neither better nor worse.",
-        "new" => "A row or report is not among the committed ones.",
-        "gone" => "A committed row or report is not there any more.",
-        kind if kind.starts_with("growth of ") => "An error grows with size at another rate than its suite says.",
-        _ => "A result is not what is permitted.",
+    if let Some(change) = ChangeKind::ALL.into_iter().find(|change| change.name() == kind) {
+        let full = change.doc();
+        let end = full.find(['.', ':', ';']).unwrap_or(full.len());
+        let name = format!("{}Change", pascal(kind));
+        return Described { name, short: format!("{}.", &full[..end]), full: full.to_string(), next: NEXT_OF_CHANGE };
+    }
+    let of_row = |text: &'static str| (format!("{}Row", pascal(kind)), text, NEXT_OF_ROW);
+    let (name, text, next) = match kind {
+        "better" => of_row("A row of a report is better than the committed one."),
+        "worse" => of_row("A row of a report is worse than the committed one."),
+        "changed" => of_row("A row of a report is another one, and neither better nor worse."),
+        "new" => of_row("A row or report is not among the committed ones."),
+        "gone" => of_row("A committed row or report is not there any more."),
+        "result-differs" => {
+            (pascal(kind), "A result of two programs on the given inputs has other bits.", NEXT_OF_CHANGE)
+        }
+        "change-gone" => (pascal(kind), "A change of the accepted list no longer occurs.", NEXT_OF_CHANGE),
+        "not-judged" => (pascal(kind), "A pair of programs could not be judged.", NEXT_OF_CHANGE),
+        "judge" => (
+            "JudgedResult".to_string(),
+            "A result is outside of what is permitted, or not known to be inside.",
+            NEXT_OF_RESULT,
+        ),
+        _ => (pascal(kind), "An error grows with size at another rate than its suite says.", NEXT_OF_CASE),
     };
-    (text.to_string(), text.to_string())
+    Described { name, short: text.to_string(), full: text.to_string(), next }
 }
 
 /// A name without separators, each word with a capital.
@@ -73,7 +107,7 @@ fn pascal(kind: &str) -> String {
 fn result(test: &Test, problem: &Problem) -> Value {
     let (file, line) = &problem.place;
     let mut said = format!("{}: {}: {}", problem.verdict, test.name, problem.message);
-    for line in &problem.evidence {
+    for line in problem.evidence.iter().chain(&problem.next) {
         said.push('\n');
         said.push_str(line);
     }

@@ -25,20 +25,21 @@ use super::verdict_reason::{contradiction, why_equal};
 use super::{Exit, Failure, announce, read, read_with_opaque};
 
 #[derive(Args, Clone)]
-#[command(after_help = "One line a change: rounding-removed, rounding-added, narrowed, widened, reordered, \
-    precision-changed, operation-changed (which itself rounds nothing), plan-changed, topk-changed or attribute-changed \
-    (which no emulated machine follows), the value's name in BEFORE, and what it was and is; or `changes: none`.\n\n\
-    Where a manifest lies beside both files (NAME.made.json, by scripts/dump_hlo.py), a line `made by:` comes first, with what \
-    differs in releases, topology, flags, function or shapes; it counts as no change.\n\n\
-    With --inputs, results that differ follow: a line `result N ...:` for each, and below it lines indented by two \
-    spaces: `dtypes:`, what the declared dtypes cost (BEFORE against the truth); `compiler:`, what the compiler \
-    changed (AFTER against BEFORE); `tokens:`, verdicts where the result is a token, a kept set, the maximum of \
-    another result, or scores: the program picks by it, or gives a token or kept set beside it; `largest:`, rows of \
-    other floats whose largest element is another one; or that all are equal, and, where there are changes, why both hold. \
-    The truth is BEFORE's, over the real numbers.\n\n\
-    Exit codes: 0 no change; 1 a change of precision, or a result that differs; 2 could not judge (bad file, \
-    programs that are not two forms of one, values without a counterpart, operations that are not understood and not the same, a result that differs \
-    although nothing that the machine follows changed upstream of it, which is an error of ulpgate; with --inputs an unsupported operation).")]
+#[command(
+    after_help = "A line for each change has its kind, the value's name in BEFORE, and what it was and is. Equal programs print `changes: none`. \
+    `ulpgate list changes` explains the kinds. An attribute-changed says that no emulated machine follows the attribute.\n\n\
+    Where a manifest lies beside both files (NAME.made.json, by scripts/dump_hlo.py), a line `made by:` comes first. It has what \
+    differs in releases, topology, flags, function or shapes, and counts as no change.\n\n\
+    With --inputs a line `result N ...:` follows for each result that differs, with lines below it:\n  \
+    dtypes:    what the declared dtypes cost: BEFORE against the truth\n  \
+    compiler:  what the compiler changed: AFTER against BEFORE\n  \
+    tokens:    what becomes of tokens, kept sets and the scores that rank them\n  \
+    largest:   rows of other floats whose largest element is another one\n\
+    The truth is BEFORE's, over the real numbers. Where all results are equal although something changed, a line says why.\n\n\
+    Exit codes: 0 no change; 1 a change of precision, or a result that differs; 2 could not judge: a bad file, programs that are not \
+    two forms of one, values without a counterpart, operations that are neither understood nor equal, or with --inputs an unsupported \
+    operation. A result that differs although nothing that the machine follows changed is an error of ulpgate, and 2 as well."
+)]
 pub struct HloDiffArguments {
     /// The program as it was: what JAX hands over, or another compiler's output; or a folder of .hlo files
     before: PathBuf,
@@ -55,7 +56,7 @@ pub struct HloDiffArguments {
     #[arg(long, value_name = "MODE", requires = "inputs")]
     other_mode: Option<Mode>,
     /// Scores that rank tokens, a result of BEFORE, an argument (arg0, ...) or FILE.safetensors:NAME: rows that lost
-    /// the most probable one are told
+    /// the most probable one are counted
     #[arg(long, value_name = "NAME", requires = "inputs")]
     scores: Option<String>,
     /// List of changes that were reviewed: only others, and those that are gone, count

@@ -38,6 +38,7 @@ pub fn told(before: &Path, module: &Module, changes: &[Change], results: &[Outco
             value: change.name.clone(),
             message: format!("{}: {} -> {}", change.name, change.before, change.after),
             evidence: change.op_name.iter().map(|name| format!("in JAX: {name}")).collect(),
+            next: None,
             place: (file.clone(), line),
         };
         PrintedFinding { line: change.to_string(), problem }
@@ -52,6 +53,7 @@ pub fn told(before: &Path, module: &Module, changes: &[Change], results: &[Outco
             value: format!("result {}", result.result),
             message: first.clone(),
             evidence: lines.map(|line| line.trim().to_string()).collect(),
+            next: None,
             place: (file.clone(), 1),
         };
         PrintedFinding { line: first, problem }
@@ -86,6 +88,7 @@ impl DiffProblems {
             value: String::new(),
             message: why.replace(['\n', '\r'], " "),
             evidence: Vec::new(),
+            next: None,
             place: (name.display().to_string(), 1),
         };
         self.add(name, [problem]);
@@ -96,22 +99,23 @@ impl DiffProblems {
         let is_new =
             |told: &PrintedFinding| new.contains(&told.line) || told.problem.evidence.iter().any(|own| has(new, own));
         let gone = gone.iter().map(|line| Problem {
-            rule: "gone".to_string(),
+            rule: "change-gone".to_string(),
             verdict: "gone".to_string(),
             value: line.clone(),
             message: line.trim().to_string(),
             evidence: Vec::new(),
+            next: None,
             place: (name.display().to_string(), 1),
         });
         let problems: Vec<Problem> = found.into_iter().filter(is_new).map(|told| told.problem).chain(gone).collect();
         self.add(name, problems);
     }
 
-    /// The group of all pairs. The sentence that names the next command ends the evidence of each finding.
+    /// The group of all pairs, whose findings have the sentence that names the next command.
     pub fn groups(mut self, next: &str) -> Vec<Group> {
         for problem in self.tests.iter_mut().flat_map(|test| &mut test.problems) {
             if problem.rule != NOT_JUDGED {
-                problem.evidence.push(next.to_string());
+                problem.next = Some(next.to_string());
             }
         }
         vec![Group { name: "hlo diff".to_string(), tests: self.tests }]

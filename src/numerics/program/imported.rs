@@ -60,7 +60,9 @@ pub enum ImportedError {
         name: String,
     },
     /// A result has the name of a role, but not its shape.
-    #[error("checks take `{name}` for {role} ({rows} rows, {n} tokens), but it is {shape}")]
+    #[error(
+        "checks take `{name}` for {role} ({rows} rows, {n} tokens), but it is {shape}: name the results in their order"
+    )]
     Role {
         /// The result, in the entry.
         value: ValueId,
