@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use clap::Args;
 
 use crate::check::Outcome;
-use crate::gate::{Change, Difference};
+use crate::gate::{Difference, RowChange};
 use crate::record::{SuiteRecord, Verdict};
 use crate::report::{SuiteLine, Total, findings, read_out, suite_lines, total};
 
@@ -137,7 +137,7 @@ pub fn next_step(of: &str) -> String {
 /// The sentence after rows that differ from the committed reports: the first case that can be looked at, and the way to accept
 /// them. A case that is gone cannot be explained any more.
 pub fn next_of_differences<'a>(differences: impl IntoIterator<Item = &'a Difference>) -> String {
-    let mut there = differences.into_iter().filter(|one| one.change != Change::Gone && is_case(&one.row));
+    let mut there = differences.into_iter().filter(|one| one.change != RowChange::Gone && is_case(&one.row));
     let look = there.next().map(|one| format!("`ulpgate explain {}` shows the case; ", shell_word(&one.row)));
     format!("Next: {}`ulpgate gate --bless` accepts what there is now.", look.unwrap_or_default())
 }

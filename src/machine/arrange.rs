@@ -10,8 +10,7 @@ use super::value::Value;
 /// `iota` along `dim`, as a broadcast of its numbers.
 pub fn iota(dtype: DType, dims: &[usize], dim: usize) -> Operand {
     let extent = if dims.contains(&0) { 0 } else { dims[dim] };
-    let numbers = Value::integer(DType::S64, (0..extent as i64).collect());
-    let numbers = integer::convert(numbers, dtype, false);
+    let numbers = integer::of_integers(0..extent as i64, DType::S64, dtype);
     Operand::broadcast(&numbers, &[dim], dims).unwrap_or_else(|| Operand::whole(numbers))
 }
 

@@ -129,8 +129,8 @@ pub static V4: Chip =
 /// TPU v5e.
 pub static V5E: Chip = Chip {
     name: "v5e",
-    doc: "TPU v5e: 128 x 128 MXU, f32 vector unit. Orders are modelling choices.",
-    eup: Eup::V5,
+    doc: "TPU v5e: 128 x 128 MXU, f32 vector unit; its functions err as those of v2 to v4 (FACTS 3.3). Orders are modelling choices.",
+    eup: Eup::V5e,
     ..TPU
 };
 /// TPU v5p.
@@ -153,7 +153,7 @@ pub static V6E: Chip = Chip {
 pub static TPU7X: Chip = Chip {
     name: "tpu7x",
     doc: "TPU 7x: 256 x 256 MXU; subtract, exponential and divide are native in bf16 (FACTS 9). Orders are modelling \
-          choices, and so are the error bounds of its functions, v6e's: the compiler states none (FACTS 3.3).",
+          choices. The error bounds of its functions were measured: the compiler states none (FACTS 3.3).",
     mxu_block: 256,
     eup: Eup::V7,
     divide: Divide::Exact,

@@ -212,12 +212,12 @@ impl<'p> Machine<'p> {
             | Op::Gather(_) => arrange::move_elements(instruction, written_out(operands), shapes),
             Op::Convert if kernel.code == Code::Unrounded => return Ok(operands.swap_remove(0)),
             Op::Convert => {
-                let converted = |value| integer::convert(value, shape.element_type(), self.unit.flush);
+                let converted = |value| integer::convert(value, shape.element_type(), &self.unit);
                 return Ok(operands.swap_remove(0).map(converted));
             }
             Op::BitcastConvert => integer::bitcast(one(operands), shape.element_type()),
             Op::ReducePrecision { exponent_bits, mantissa_bits } => {
-                integer::reduce_precision(*exponent_bits, *mantissa_bits, one(operands))
+                integer::reduce_precision(*exponent_bits, *mantissa_bits, one(operands), &self.unit)
             }
             Op::Unary(unary) => {
                 let own = |v| self.unary(*unary, instruction.accuracy(), v);
@@ -298,7 +298,7 @@ impl<'p> Machine<'p> {
         let [lhs, rhs] = match dtype {
             // Integers beside f64 are the numbers that they are.
             DType::F64 => [lhs, rhs].map(|side| match side {
-                Value::Integer(..) | Value::Pred(_) => integer::convert(side, dtype, self.unit.flush),
+                Value::Integer(..) | Value::Pred(_) => integer::convert(side, dtype, &self.unit),
                 float => float,
             }),
             _ => [lhs, rhs],

@@ -9,14 +9,16 @@ use crate::tensor::DType;
 
 use super::elements::Elements;
 use super::value::Value;
-use super::vector;
+use super::vector::{self, Eup, VectorUnit};
 
-/// `convert`. Floats round to nearest even and keep subnormals; a float becomes an integer by truncation, saturating,
-/// NaN giving 0; integers wrap; a predicate is whether a number is not zero, which subnormals are to a unit that
-/// flushes. A tuple stays as it is.
+/// `convert`. Floats round to nearest even; a float becomes an integer by truncation, saturating; integers wrap; a predicate is
+/// whether a number is not zero, which subnormals are to a unit that flushes. A tuple stays as it is.
+///
+/// On a TPU subnormals of f32 are zeros to a narrower float and NaN becomes the largest s32, as a v4 printed (FACTS 3.4).
+/// Elsewhere subnormals stay, and NaN becomes 0.
 ///
 /// Every conversion rounds once, from the whole value, but for those that [`conversion_steps`] lists more steps of.
-pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
+pub(super) fn convert(value: Value, to: DType, unit: &VectorUnit) -> Value {
     match (value, to) {
         (Value::Float(from, values), to) if from == to => Value::Float(from, values),
         (Value::Float(_, values), DType::F64) => Value::double(values.iter().map(|v| f64::from(*v)).collect()),
@@ -26,14 +28,21 @@ pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
         (Value::Float(_, values), DType::BF16) if values.are_bf16() => Value::Float(to, values),
         (Value::Float(from, values), to) if to.is_float() => {
             let mut values = values.into_vec();
+            if unit.flushes_narrowed(from) {
+                values.iter_mut().for_each(|v| *v = flush_f32(*v));
+            }
             for step in conversion_steps(from, to) {
                 vector::in_chunks(&mut values, |_, chunk| vector::round_to(step, chunk));
             }
             Value::float(to, values)
         }
         (Value::Float(_, values), DType::Pred) => {
-            let seen = |v: f32| if flush { flush_f32(v) } else { v };
+            let seen = |v: f32| if unit.flush { flush_f32(v) } else { v };
             Value::pred(values.iter().map(|v| seen(*v) != 0.0).collect())
+        }
+        (Value::Float(_, values), DType::S32) if unit.eup != Eup::Exact => {
+            let of = |v: f32| if v.is_nan() { i32::MAX } else { v as i32 };
+            Value::integer(to, values.iter().map(|v| i64::from(of(*v))).collect())
         }
         (Value::Float(_, values), to) => of_floats(values.iter().map(|v| f64::from(*v)), to),
         (Value::Double(values), DType::F64) => Value::Double(values),
@@ -44,7 +53,7 @@ pub(super) fn convert(value: Value, to: DType, flush: bool) -> Value {
         (Value::Integer(from, values), to) => of_integers(values.iter().copied(), from, to),
         (Value::Pred(values), DType::Pred) => Value::Pred(values),
         (Value::Pred(values), to) => of_integers(values.iter().map(|v| i64::from(*v)), DType::U8, to),
-        (Value::Products(products), to) => convert(Value::double(products.in_f64()), to, flush),
+        (Value::Products(products), to) => convert(Value::double(products.in_f64()), to, unit),
         (tuple @ Value::Tuple(_), _) => tuple,
     }
 }
@@ -90,7 +99,8 @@ fn of_floats(values: impl Iterator<Item = f64>, to: DType) -> Value {
     Value::integer(to, values.map(saturate).collect())
 }
 
-fn of_integers(values: impl Iterator<Item = i64>, from: DType, to: DType) -> Value {
+/// Integers of one type as numbers of another.
+pub(super) fn of_integers(values: impl Iterator<Item = i64>, from: DType, to: DType) -> Value {
     if to == DType::Pred {
         return Value::pred(values.map(|v| v != 0).collect());
     }
@@ -133,8 +143,18 @@ pub(super) fn bitcast(value: Value, to: DType) -> Value {
     }
 }
 
-/// `reduce-precision`; a value stays in its type.
-pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: Value) -> Value {
+/// `reduce-precision`; a value stays in its type. Where a conversion makes zeros of subnormals, so does a rounding in f32 (modelling
+/// choice).
+pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: Value, unit: &VectorUnit) -> Value {
+    let is_zeroed = |from: DType| mantissa_bits < 23 && unit.flushes_narrowed(from);
+    let operand = match operand {
+        Value::Float(from, values) if is_zeroed(from) => {
+            let mut values = values.into_vec();
+            values.iter_mut().for_each(|v| *v = flush_f32(*v));
+            Value::float(from, values)
+        }
+        other => other,
+    };
     let by_code = |format: &Format, value: f64| {
         format.decode(vector::reduce_precision_code(format, exponent_bits, mantissa_bits, format.encode(value)))
     };

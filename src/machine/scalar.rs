@@ -153,10 +153,10 @@ impl<'a> Region<'a> {
                         Value::double(vector::binary_f64(*binary, a.f64s(), b.f64s(), &self.machine.unit))
                     }
                     Op::Clamp => self.machine.clamp(&[value(0), value(1), value(2)]),
-                    Op::Convert => integer::convert(value(0), dtype, self.machine.unit.flush),
+                    Op::Convert => integer::convert(value(0), dtype, &self.machine.unit),
                     Op::BitcastConvert => integer::bitcast(value(0), dtype),
                     Op::ReducePrecision { exponent_bits, mantissa_bits } => {
-                        integer::reduce_precision(*exponent_bits, *mantissa_bits, value(0))
+                        integer::reduce_precision(*exponent_bits, *mantissa_bits, value(0), &self.machine.unit)
                     }
                     other => unreachable!("{} is no step of a region", other.opcode()),
                 };

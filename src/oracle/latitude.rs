@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use crate::analysis::{World, check_memory};
 use crate::ir::{Binary, Class, Computation, ComputationId, Instruction, Op, Program, Shape, ValueId};
 use crate::num::Format;
-use crate::tensor::Tensor;
+use crate::tensor::{DType, Tensor};
 
 use super::elements::Value;
 use super::evaluate::{Pass, check_arguments};
@@ -258,7 +258,28 @@ impl Pass<'_, Fast> {
         let may_be_flushed = ranks && operands.iter().any(|operand| self.may_flush(operand, floor));
         let operands: Vec<Value<Fast>> = operands.into_iter().map(|operand| self.flush(operand, floor)).collect();
         let value = self.instruction(computation, instruction, &operands, shapes, None)?;
+        let value = self.without_integers_of_nan(instruction, &operands, value);
         Ok(if may_be_flushed { self.apart(value) } else { value })
+    }
+
+    /// The result of a conversion to integers, of which those of NaN are open: a chip makes 0 of it, or the largest integer.
+    fn without_integers_of_nan(
+        &self,
+        instruction: &Instruction,
+        operands: &[Value<Fast>],
+        value: Value<Fast>,
+    ) -> Value<Fast> {
+        let (Op::Convert, [Value::Float(array)], Value::Integer(integers)) = (&instruction.op, operands, &value) else {
+            return value;
+        };
+        let is_nan = |at: usize| self.world.number(array, at).is_nan();
+        match instruction.shape.dtype() {
+            Some(to) if to != DType::Pred && (0..array.len).any(is_nan) => {
+                let known = integers.values.iter().enumerate().map(|(at, v)| v.filter(|_| !is_nan(at)));
+                Value::integer(to, known.collect())
+            }
+            _ => value,
+        }
     }
 
     fn computed(

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use half::bf16;
 use serde::Deserialize;
 use ulpgate::explore::{Settings, enclose, families_of_results, outside_of_printed, printed_range};
 use ulpgate::file::safetensors;
@@ -9,6 +10,7 @@ use ulpgate::hlo::{lower, parse};
 use ulpgate::input::{Argument, InputKey, InputSpec, generate};
 use ulpgate::ir::Program;
 use ulpgate::machine::Mode;
+use ulpgate::num::Format;
 use ulpgate::oracle::{Demand, Oracle, TruthTensor};
 use ulpgate::subject;
 use ulpgate::tensor::{DType, Data, Tensor};
@@ -46,7 +48,10 @@ pub struct Value {
     /// An HLO file of the repository in its place.
     #[serde(default)]
     file: String,
-    /// One an argument: `f32[2,2] 1 2 3 4`, `FILE:NAME` of the folder, or `normal` or `1 + uniform[scale=0.01]`, drawn.
+    /// The program whose exact results errors are measured from, where that is another one.
+    #[serde(default)]
+    truth: String,
+    /// One an argument: `f32[2,2] 1 2 3 4`, `bf16[512,128] codes but 0x4300`, `FILE:NAME` of the folder, or `normal` or `1 + uniform[scale=0.01]`, drawn.
     #[serde(default)]
     arguments: Vec<String>,
     #[serde(default)]
@@ -96,6 +101,13 @@ enum Measure {
     Errors,
     /// The largest difference from the exact elements.
     LargestError,
+    /// The same over the largest magnitude of the exact elements.
+    ShareOfLargest,
+    /// The largest distance from the f32 next to the exact element, in units in the last place.
+    LargestUlps,
+    /// The largest distance from the exact element in units in the last place, up to the next half, as JAX's tests take it: where
+    /// subnormals are zeros, the smallest normal number is one unit away.
+    HalvesOfUlps,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
@@ -169,7 +181,8 @@ impl Value {
             DType::F32 => Digits::UniqueF32,
             _ => Digits::Unique,
         };
-        let exact = || exact(&program, &arguments).swap_remove(self.result);
+        let truth = if self.truth.is_empty() { program.clone() } else { of_text(&self.truth, &self.what).unwrap() };
+        let exact = || exact(&truth, &arguments).swap_remove(self.result);
         let (numbers, deviation) = self.measured(&results, &exact);
         assert_eq!(numbers.len(), printed.len(), "{}: numbers that were printed", self.what);
         let pairs = || printed.iter().zip(&numbers);
@@ -178,6 +191,11 @@ impl Value {
         let bounded = || match &self.bound {
             Some(bound) if bound == "explore" => {
                 self.explore().is_ok_and(|found| found.outside == 0 && found.unknown == 0)
+            }
+            Some(mode) if !self.is_array() => {
+                let worst = subject::evaluate(&program, &mode.parse().unwrap(), &arguments).unwrap();
+                let (most, _) = self.measured(&worst, &exact);
+                printed.iter().zip(most).all(|(printed, most)| printed.number() <= most)
             }
             Some(mode) => {
                 let worst = subject::evaluate(&program, &mode.parse().unwrap(), &arguments).unwrap();
@@ -219,6 +237,21 @@ impl Value {
                 let errors = got.iter().zip(exact()).map(|(got, exact)| (got - exact).abs());
                 (vec![errors.fold(0.0, f64::max)], 0.0)
             }
+            Measure::ShareOfLargest => {
+                let exact = exact();
+                let errors = got.iter().zip(&exact).map(|(got, exact)| (got - exact).abs());
+                let largest = exact.iter().map(|exact| exact.abs()).fold(0.0, f64::max);
+                (vec![errors.fold(0.0, f64::max) / largest], 0.0)
+            }
+            Measure::LargestUlps => {
+                let distances = got.iter().zip(exact()).map(|(got, exact)| place(*got).abs_diff(place(exact)));
+                (vec![distances.max().unwrap_or(0) as f64], 0.0)
+            }
+            Measure::HalvesOfUlps => {
+                let format = results[self.result].dtype().format().unwrap();
+                let most = got.iter().zip(exact()).map(|(got, exact)| ulps(format, *got, exact)).fold(0.25, f64::max);
+                (vec![(2.0 * most).ceil() / 2.0], 0.0)
+            }
         }
     }
 
@@ -252,8 +285,7 @@ impl Value {
             "" => self.program.clone(),
             file => std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap(),
         };
-        let module = parse(&text).unwrap_or_else(|error| panic!("{}: {error}", self.what));
-        lower(&module).map(|import| import.program).map_err(|error| error.to_string())
+        of_text(&text, &self.what)
     }
 
     fn arguments(&self, program: &Program) -> Vec<Tensor> {
@@ -277,6 +309,36 @@ impl Value {
     }
 }
 
+/// The program of an HLO text.
+fn of_text(text: &str, what: &str) -> Result<Program, String> {
+    let module = parse(text).unwrap_or_else(|error| panic!("{what}: {error}"));
+    lower(&module).map(|import| import.program).map_err(|error| error.to_string())
+}
+
+/// The distance of a result from the exact number in units in the last place, subnormals being zeros (JAX's `_ulp_diff_jax`).
+fn ulps(format: &Format, got: f64, exact: f64) -> f64 {
+    let tiny = format.min_normal();
+    let quantum = tiny / 2f64.powi(format.fraction_bits as i32);
+    let power = |magnitude: f64| 2f64.powi(magnitude.max(tiny).log2().floor() as i32);
+    let overflows = exact.abs()
+        >= 2.0 * power(format.max_finite()) - power(format.max_finite()) / 2f64.powi(format.fraction_bits as i32 + 1);
+    if got.is_nan() || exact.is_nan() {
+        return if got.is_nan() && exact.is_nan() { 0.0 } else { f64::INFINITY };
+    }
+    if got.is_infinite() || overflows {
+        let agrees = got.is_infinite() && overflows && (got > 0.0) == (exact > 0.0);
+        return if agrees { 0.0 } else { f64::INFINITY };
+    }
+    let contracted = |v: f64| (v.abs() - (tiny - quantum)).max(0.0).copysign(v);
+    let (is_normal, is_zero) = (|v: f64| v.abs() >= tiny, |v: f64| v.abs() < tiny);
+    let difference = match (is_zero(got) && is_zero(exact), is_normal(got) && is_normal(exact)) {
+        (true, _) => 0.0,
+        (_, true) if (got > 0.0) == (exact > 0.0) => got - exact,
+        _ => contracted(got) - contracted(exact),
+    };
+    difference.abs() / (power(exact.abs()) / 2f64.powi(format.fraction_bits as i32))
+}
+
 /// Numbers of f64 with another one added to each.
 fn moved(drawn: &Tensor, offset: f64) -> Tensor {
     Tensor::new(drawn.dims(), Data::F64(drawn.data().to_f64s().iter().map(|number| offset + number).collect()))
@@ -287,6 +349,11 @@ fn literal(text: &str) -> Tensor {
     let (shape, numbers) = text.split_once("] ").unwrap();
     let (dtype, dims) = shape.split_once('[').unwrap();
     let dims: Vec<usize> = dims.split(',').filter(|dim| !dim.is_empty()).map(|dim| dim.parse().unwrap()).collect();
+    if let Some(left_out) = numbers.strip_prefix("codes but 0x") {
+        let left_out = u16::from_str_radix(left_out, 16).unwrap();
+        let codes = (0..=u16::MAX).map(|code| bf16::from_bits(if code == left_out { 0 } else { code }));
+        return Tensor::new(&dims, Data::BF16(codes.collect()));
+    }
     let numbers: Vec<&str> = numbers.split_whitespace().collect();
     let data = match dtype {
         // Each is rounded once, from its digits.
@@ -297,6 +364,13 @@ fn literal(text: &str) -> Tensor {
     };
     assert_eq!(data.len(), dims.iter().product::<usize>(), "{text}");
     Tensor::new(&dims, data)
+}
+
+/// The position of the f32 next to a number among all of them.
+fn place(number: f64) -> i64 {
+    let code = (number as f32).to_bits();
+    let magnitude = i64::from(code & !(1 << 31));
+    if code >> 31 == 1 { -magnitude } else { magnitude }
 }
 
 /// The results over the real numbers.

@@ -1,11 +1,21 @@
 use super::{apply, bitcast, convert, select};
+use crate::Arithmetic;
 use crate::ir::Binary;
 use crate::products::Products;
 use crate::tensor::DType;
 use crate::value::Value;
+use crate::vector::VectorUnit;
+
+fn unit(mode: &str) -> VectorUnit {
+    mode.parse::<Arithmetic>().unwrap().vector_unit()
+}
+
+fn cpu() -> VectorUnit {
+    unit("cpu/f32/off")
+}
 
 fn to(dtype: DType, values: &[f32]) -> Vec<i64> {
-    convert(Value::float(DType::F32, values.to_vec()), dtype, true).integers().to_vec()
+    convert(Value::float(DType::F32, values.to_vec()), dtype, &cpu()).integers().to_vec()
 }
 
 #[test]
@@ -15,9 +25,31 @@ fn floats_truncate_and_saturate() {
     assert_eq!(to(DType::U8, &values), [1, 0, 255, 0, 0, 255, 0]);
     let s32 = [i64::from(i32::MAX), i64::from(i32::MIN)];
     assert_eq!(to(DType::S32, &values), [1, -1, 300, -300, 0, s32[0], s32[1]]);
-    let kept = |flush| convert(Value::float(DType::F32, vec![-0.0, 1e-40, 0.5, f32::NAN]), DType::Pred, flush);
+    let kept = |flush| {
+        convert(Value::float(DType::F32, vec![-0.0, 1e-40, 0.5, f32::NAN]), DType::Pred, &VectorUnit { flush, ..cpu() })
+    };
     assert_eq!(kept(true).preds(), [false, false, true, true]);
     assert_eq!(kept(false).preds(), [false, true, true, true]);
+}
+
+/// FACTS 3.4: a v4 makes the largest s32 of NaN, and zeros of subnormals of f32 that bf16 could hold.
+#[test]
+fn a_tpu_converts_nan_and_subnormals_as_printed() {
+    let of =
+        |values: &[f32], to: DType, mode: &str| convert(Value::float(DType::F32, values.to_vec()), to, &unit(mode));
+    let tpu = "v4/default/off";
+    assert_eq!(of(&[f32::NAN, 1.5], DType::S32, tpu).integers(), [i64::from(i32::MAX), 1]);
+    let subnormals = [0x007f_ffff, 0x807f_ffff, 0x0080_0000].map(f32::from_bits);
+    let codes = |value: Value| value.f32s().iter().map(|v| v.to_bits() >> 16).collect::<Vec<u32>>();
+    assert_eq!(codes(of(&subnormals, DType::BF16, tpu)), [0, 0x8000, 0x0080]);
+    assert_eq!(codes(of(&subnormals, DType::BF16, "cpu/f32/off")), [0x0080, 0x8080, 0x0080]);
+    let reduced =
+        |mode: &str| codes(super::reduce_precision(8, 7, Value::float(DType::F32, subnormals.to_vec()), &unit(mode)));
+    assert_eq!(reduced(tpu), [0, 0x8000, 0x0080]);
+    assert_eq!(reduced("cpu/f32/off"), [0x0080, 0x8080, 0x0080]);
+    // A type that holds all of another one's numbers keeps its subnormals.
+    let kept = convert(Value::float(DType::BF16, vec![f32::from_bits(0x0001_0000)]), DType::F32, &unit(tpu));
+    assert_eq!(kept.f32s()[0].to_bits(), 0x0001_0000);
 }
 
 /// Either side of a choice may be a product that a fused multiply-add has yet to round: the gradient of selu has it on the right.
@@ -39,7 +71,7 @@ fn a_choice_passes_on_what_is_not_rounded() {
 #[test]
 fn bf16_is_reached_through_f32() {
     let long = (1 << 24) + (1 << 16) + 1;
-    let of = |value: Value, to| convert(value, to, true).f32s().to_vec();
+    let of = |value: Value, to| convert(value, to, &cpu()).f32s().to_vec();
     for from in [DType::S32, DType::U32, DType::S64] {
         assert_eq!(of(Value::integer(from, vec![long, 3]), DType::BF16), [2f32.powi(24), 3.0]);
     }
@@ -58,7 +90,7 @@ fn bf16_is_reached_through_f32() {
 /// Bits of jaxlib 0.10.2 on a CPU, beside and at every tie of both f8 types, and these.
 #[test]
 fn f64_is_rounded_once_to_f16_and_f8() {
-    let of = |value: f64, to| convert(Value::double(vec![value]), to, true).f32s()[0];
+    let of = |value: f64, to| convert(Value::double(vec![value]), to, &cpu()).f32s()[0];
     assert_eq!(of(-431.99999999999994, DType::F8E4M3FN), -416.0);
     assert_eq!(of(-432.0, DType::F8E4M3FN), -448.0);
     assert_eq!(of(1.0 + 2f64.powi(-11) + 2f64.powi(-40), DType::F16), 1.0 + 2f32.powi(-10));
@@ -80,7 +112,7 @@ fn f64_is_rounded_once_to_f16_and_f8() {
 #[test]
 fn narrow_floats_overflow_as_their_format_says() {
     let of =
-        |dtype| convert(Value::float(DType::F32, vec![1e6, -1e6, 448.0, 464.0, 465.0]), dtype, true).f32s().to_vec();
+        |dtype| convert(Value::float(DType::F32, vec![1e6, -1e6, 448.0, 464.0, 465.0]), dtype, &cpu()).f32s().to_vec();
     let e4m3fn = of(DType::F8E4M3FN);
     assert!(e4m3fn[0].is_nan() && e4m3fn[1].is_nan() && e4m3fn[4].is_nan());
     assert_eq!(e4m3fn[2..4], [448.0, 448.0]);
@@ -123,7 +155,7 @@ fn bits_survive_a_cast_there_and_back() {
 /// jaxlib 0.10.2 rounds once: by way of f16 it would be -64, a tie.
 #[test]
 fn f8_is_reached_in_one_step() {
-    let of = |value: Value| convert(value, DType::F8E4M3FN, true).f32s()[0];
+    let of = |value: Value| convert(value, DType::F8E4M3FN, &cpu()).f32s()[0];
     let number = -61.994_198_f32;
     for value in [Value::float(DType::F32, vec![number]), Value::double(vec![f64::from(number)])] {
         assert_eq!(of(value), -60.0);

@@ -126,7 +126,8 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
 }
 
 fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
-    let VectorUnit { flush, .. } = tracer.machine.unit;
+    let unit = &tracer.machine.unit;
+    let flush = unit.flush;
     let elements = site.of(0);
     let mixer = Key::Convert { from, to, flush }.mixer();
     // Every number of the one is a number of the other.
@@ -152,7 +153,7 @@ fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
             } else {
                 super::super::value::Value::integer(from, vec![v])
             };
-            first(&integer::convert(value, to, flush)).unwrap_or(mixer.and(*symbol).symbol())
+            first(&integer::convert(value, to, unit)).unwrap_or(mixer.and(*symbol).symbol())
         }
         _ => of_type(mixer.and(*symbol).symbol(), to),
     };

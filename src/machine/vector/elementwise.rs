@@ -197,9 +197,9 @@ fn perturb_quotient(a: f32, b: f32, unit: &VectorUnit) -> f32 {
     if plain == 0.0 || !plain.is_finite() {
         return plain;
     }
-    // Of v5 a bound of the whole quotient is published and nothing printed: its worst is a quotient at that bound.
+    // Of v5p the largest error of a reciprocal is known and nothing was printed: its worst is a quotient at that bound.
     let by_reciprocal = unit.divide == Divide::ByReciprocal && (unit.eup, unit.error) != (Eup::V5, ErrorModel::Worst);
-    let off = if by_reciprocal { a * unit.error.reciprocal(b) } else { unit.error.quotient(a, b, unit.eup) };
+    let off = if by_reciprocal { a * unit.error.reciprocal(b, unit.eup) } else { unit.error.quotient(a, b, unit.eup) };
     if unit.flush { flush_f32(off) } else { off }
 }
 

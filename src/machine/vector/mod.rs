@@ -2,7 +2,7 @@
 //!
 //! [`VectorUnit`] holds what modes differ in. Functions are correctly rounded (`elementwise`, `rounded_function`), as
 //! a library has them (`function_library`), or off within their bounds
-//! (`error_model`): those that the TPU compiler states (`stated`), used up or not (`seeded`). Sums have an order (`sum_order`),
+//! (`error_model`): those that the TPU compiler states (`stated`) or that were measured (`measured`), used up or not (`seeded`). Sums have an order (`sum_order`),
 //! whose additions are rounded (`step`); `rounding` narrows results, and `promise` says what they may err by.
 
 mod arrays;
@@ -12,6 +12,7 @@ mod estimate;
 mod eup;
 mod f64_function;
 mod function_library;
+mod measured;
 mod promise;
 mod rounded_function;
 mod rounding;

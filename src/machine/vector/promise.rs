@@ -36,6 +36,16 @@ impl VectorUnit {
         }
     }
 
+    /// Whether subnormals are zeros where floats of this type are converted to a narrower one: of f32 on TPUs, as a v4 printed.
+    pub fn flushes_narrowed(&self, from: DType) -> bool {
+        from == DType::F32 && self.eup != Eup::Exact
+    }
+
+    /// The magnitude below which a narrower float makes zeros of floats of this type; 0 where it makes none.
+    pub fn narrowed_floor(&self, from: DType) -> f64 {
+        if self.flushes_narrowed(from) { F32.min_normal() } else { 0.0 }
+    }
+
     /// This unit as it computes a function of which an accuracy is asked.
     pub fn for_accuracy(&self, unary: Unary, accuracy: Option<ResultAccuracy>) -> VectorUnit {
         VectorUnit { implementation: choose(self.eup, unary, accuracy), ..*self }
@@ -103,10 +113,10 @@ impl VectorUnit {
         if self.perturbs() && dtype != DType::F64 { floor.max(self.bound(unary).floor) } else { floor }
     }
 
-    /// The largest distance of a quotient of this magnitude from the correctly rounded one, in a division of this type
-    /// that errs within its bound.
-    pub fn published_quotient(&self, dtype: DType, quotient: f64) -> Option<f64> {
-        let bound = self.perturbs_quotients(dtype).then(|| self.eup.division_bound(quotient))?;
+    /// The largest distance of a quotient of this magnitude by this divisor from the correctly rounded one, in a division of this
+    /// type that errs within its bound.
+    pub fn published_quotient(&self, dtype: DType, quotient: f64, divisor: f64) -> Option<f64> {
+        let bound = self.perturbs_quotients(dtype).then(|| self.eup.division_bound(quotient, divisor))?;
         Some(bound.at(quotient))
     }
 

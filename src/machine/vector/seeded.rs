@@ -21,7 +21,7 @@ const LARGEST: f64 = 0.5451;
 /// The same of exponentials, whose error in a sigmoid was 2^-18 to 2^-19, where 2^-16 is stated.
 const LARGEST_OF_EXPONENTIAL: f64 = 0.27;
 
-/// The errors of log and log1p of v2 to v4 at both ends of each piece of the mantissa, in units of the stated bound. The pieces with
+/// The errors of log and log1p of v2 to v4 and v5e at both ends of each piece of the mantissa, in units of the stated bound. The pieces with
 /// numbers of four digits go through printed values: of log2 at seven mantissas, of 5^1.5 (at 1.25), and of a logarithm at 1.28
 /// (FACTS 3.3). The others are a modelling choice of their size; near 1 they are small, as printed.
 const LOGARITHM_BEFORE_V5: [[f64; 2]; PIECES] = [
@@ -69,6 +69,7 @@ pub(super) struct Shares {
 impl Shares {
     /// Those of a function, which `salt` tells apart from others.
     pub fn new(unary: Unary, salt: u64, eup: Eup, implementation: Implementation) -> Shares {
+        let eup = eup.functions();
         let ends = match (unary, eup, implementation) {
             (Unary::Log | Unary::LogPlusOne, Eup::PreV5, Implementation::Default) => LOGARITHM_BEFORE_V5,
             _ => {
@@ -87,6 +88,10 @@ impl Shares {
     /// The error of the result of `x`, whose exact value is given.
     pub fn error(&self, x: f32, exact: f64, bound: ErrorBound) -> f64 {
         let (wide, magnitude) = (f64::from(x), exact.abs());
+        // Of expm1(-inf), which is -1, there is no reduced argument.
+        if wide.is_infinite() {
+            return 0.0;
+        }
         let half_ulp = crate::num::F32.ulp(exact) / 2.0;
         match self.unary {
             Unary::Exponential => self.around_zero(wide * LOG2_E) * bound.least_at(1.0).relative * magnitude,

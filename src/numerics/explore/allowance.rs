@@ -171,9 +171,10 @@ impl Maker<'_> {
                 let format = own.and_then(DType::format);
                 match format.and_then(|format| reduced_format(format, *exponent_bits, *mantissa_bits)) {
                     Some((format, floor)) => {
-                        // What it is given may be flushed by nobody: only results are.
+                        // What it is given is flushed on TPUs; only results are elsewhere.
+                        let flushed = own.map_or(0.0, |dtype| self.unit.narrowed_floor(dtype));
                         Latitude::Rounded(Rounding {
-                            floor,
+                            floor: floor.max(flushed),
                             flushes: floor > 0.0,
                             formats: vec![format],
                             ..Rounding::default()
@@ -221,7 +222,8 @@ impl Maker<'_> {
         let steps = conversion_steps(from, to).filter_map(DType::format);
         let keeps = |to: &&Format| !from.format().is_some_and(|from| from.is_part_of(to));
         let formats: Vec<Format> = steps.filter(keeps).copied().collect();
-        if formats.is_empty() { Latitude::Exact { floor: 0.0 } } else { rounded(0.0, formats) }
+        let floor = self.unit.narrowed_floor(from);
+        if formats.is_empty() { Latitude::Exact { floor: 0.0 } } else { rounded(floor, formats) }
     }
 
     fn unary(&self, unary: Unary, instruction: &Instruction, dtype: DType, floor: f64) -> Latitude {
@@ -268,7 +270,7 @@ impl Maker<'_> {
                     (formats, reciprocal.floor)
                 });
                 let own = Rounding { others: self.other_reciprocals(instruction, dtype), ..own };
-                match self.unit.published_quotient(dtype, 1.0) {
+                match self.unit.published_quotient(dtype, 1.0, 1.0) {
                     // A unit in the last place of a quotient is no more than one of 1, relative to it; and what the
                     // reciprocal's own rounding adds.
                     Some(relative) => Latitude::Rounded(Rounding { relative: relative + 2f64.powi(-22), ..own }),

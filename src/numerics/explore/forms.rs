@@ -50,7 +50,7 @@ impl Analyses<'_> {
     /// The largest error of a quotient that any unit has, relative to it, beside its own rounding.
     fn quotient(&self, dtype: DType) -> f64 {
         // A reciprocal's rounding, and a unit in the last place of a quotient relative to it.
-        let of = |unit: &VectorUnit| unit.published_quotient(dtype, 1.0).unwrap_or_default() + 2f64.powi(-22);
+        let of = |unit: &VectorUnit| unit.published_quotient(dtype, 1.0, 1.0).unwrap_or_default() + 2f64.powi(-22);
         self.units.iter().map(of).fold(0.0, f64::max)
     }
 }

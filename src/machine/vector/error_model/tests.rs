@@ -58,7 +58,7 @@ fn arguments(function: Unary, count: usize) -> Vec<f32> {
 
 #[test]
 fn results_stay_inside_the_stated_bound_and_the_worst_use_it() {
-    for (chip, eup) in [("v3", Eup::PreV5), ("v5e", Eup::V5), ("v6e", Eup::V6), ("tpu7x", Eup::V7)] {
+    for (chip, eup) in [("v3", Eup::PreV5), ("v5e", Eup::V5e), ("v5p", Eup::V5), ("v6e", Eup::V6), ("tpu7x", Eup::V7)] {
         for function in FUNCTIONS {
             for asked in [None, Some(ResultAccuracy::Highest)] {
                 let arguments = arguments(function, if chip == "v3" { 100_000 } else { 5000 });
@@ -249,7 +249,7 @@ fn powers_err_as_logarithm_and_exponential() {
 
 #[test]
 fn worst_quotients_stay_inside_their_bounds_and_use_them() {
-    for (chip, eup) in [("v4", Eup::PreV5), ("v5e", Eup::V5), ("v6e", Eup::V6)] {
+    for (chip, eup) in [("v4", Eup::PreV5), ("v5e", Eup::V5e), ("v5p", Eup::V5), ("v6e", Eup::V6)] {
         for errors in ["seeded", "worst"] {
             let unit = erring(chip, errors);
             let mut largest = 0.0f64;
@@ -257,8 +257,8 @@ fn worst_quotients_stay_inside_their_bounds_and_use_them() {
                 let (x, y) = (i as f32 * 0.37, (i * 7919 % 10_007) as f32 + 0.25);
                 let exact = f64::from(x) / f64::from(y);
                 let allowed = match eup {
-                    Eup::PreV5 => 2.0 * EPS * (1.0 + EPS) * exact,
-                    Eup::V5 => 34.0 * EPS * exact,
+                    Eup::PreV5 | Eup::V5e => 2.0 * EPS * (1.0 + EPS) * exact,
+                    Eup::V5 => 40.0 * EPS * exact,
                     Eup::V6 | Eup::V7 => 2.0 * F32.ulp(exact),
                     Eup::Exact => 0.0,
                 };
@@ -273,6 +273,55 @@ fn worst_quotients_stay_inside_their_bounds_and_use_them() {
                 _ => 0.6,
             };
             assert!(largest > least, "{chip} {errors}: {largest}");
+        }
+    }
+}
+
+/// The correction of a reciprocal of a divisor above 2^110 is subnormal: 198 units in the last place were measured there on v2 to v5e,
+/// and one at usual sizes.
+#[test]
+fn reciprocals_of_large_divisors_lack_their_correction() {
+    for chip in ["v4", "v5e"] {
+        for (errors, least) in [("seeded", 50.0), ("worst", 190.0)] {
+            let unit = erring(chip, errors);
+            let off = |y: f32| {
+                let exact = 1.0 / f64::from(y);
+                (of_two(Binary::Divide, 1.0, y, &unit) - exact).abs() / F32.ulp(exact)
+            };
+            let largest = |exponent: i32| {
+                let mantissas = (0..1000).map(|i| 1.001 + i as f32 / 1001.0);
+                mantissas.map(|mantissa| off(mantissa * 2f32.powi(exponent))).fold(0.0, f64::max)
+            };
+            for exponent in [-100, 0, 90, 100] {
+                assert!(largest(exponent) <= 1.0, "{chip} {errors} 2^{exponent}: {}", largest(exponent));
+            }
+            let most = largest(120);
+            assert!(most > least && most <= 199.0, "{chip} {errors}: {most}");
+        }
+    }
+    let unit = erring("v6e", "worst");
+    let y = 1.5 * 2f32.powi(120);
+    assert!((of_two(Binary::Divide, 1.0, y, &unit) * f64::from(y) - 1.0).abs() < 4.0 * EPS);
+}
+
+/// Values at infinities are a function's own.
+#[test]
+fn functions_of_infinities_do_not_err() {
+    for chip in ["v3", "v5e", "v6e", "tpu7x"] {
+        for errors in ["seeded", "worst"] {
+            let unit = erring(chip, errors);
+            for function in FUNCTIONS {
+                for x in [f32::INFINITY, f32::NEG_INFINITY] {
+                    let exact = function_of_f64(function)(f64::from(x));
+                    let got = of(function, &[x], &unit)[0];
+                    let is_near = (got - exact).abs() <= 2f64.powi(-11);
+                    assert!(
+                        got == exact || is_near || (got.is_nan() && exact.is_nan()),
+                        "{chip} {errors} {}({x}) = {got}",
+                        function.name()
+                    );
+                }
+            }
         }
     }
 }

@@ -64,7 +64,9 @@ pub fn binary(
     let mut machine: Both = [0, 1].map(|kind| propagate(x.machine[kind], y.machine[kind]));
     if binary == Binary::Divide {
         // A quotient that errs within its bound lies within that of the correctly rounded one.
-        let published = |m: f64| unit.published_quotient(dtype, v.abs() + m).unwrap_or(0.0);
+        let published = |m: f64| {
+            unit.published_quotient(dtype, v.abs() + m, b.abs() + y.machine[0].max(y.machine[1])).unwrap_or(0.0)
+        };
         machine = machine.map(|m| m + published(m));
         if let Some(r) = reciprocal {
             let by_reciprocal = |kind: usize| {

@@ -142,12 +142,16 @@ impl<'a> Forward<'a> {
                 let from = shapes[0].dtype().ok_or_else(refuse)?;
                 let kept = |to: DType| from.format().zip(to.format()).is_some_and(|(from, to)| from.is_part_of(to));
                 let steps = || conversion_steps(from, dtype).filter(|to| !kept(*to)).filter_map(|to| to.format());
-                each(&|e| steps().fold(e, Element::round))
+                let floor = if kept(dtype) { 0.0 } else { self.unit.narrowed_floor(from) };
+                each(&|e| steps().fold(e.flush(floor), Element::round))
             }
             (Op::ReducePrecision { exponent_bits, mantissa_bits }, [_]) => {
                 let source = dtype.format().ok_or_else(refuse)?;
                 match reduced_format(source, *exponent_bits, *mantissa_bits) {
-                    Some((format, floor)) => each(&|e| e.round(&format).flush(floor)),
+                    Some((format, floor)) => {
+                        let flushed = self.unit.narrowed_floor(dtype);
+                        each(&|e| e.flush(flushed).round(&format).flush(floor))
+                    }
                     None => each(&|e| e),
                 }
             }
