@@ -45,6 +45,8 @@ fn packages_are_made_of_files_that_are_there() {
     // The profile and the compression that keep the wheel small.
     let release = fs::read_to_string(root().join(".github/workflows/release.yml")).unwrap();
     let manifest: toml::Table = fs::read_to_string(root().join("python/Cargo.toml")).unwrap().parse().unwrap();
-    assert!(release.contains("--profile wheel --locked --strip --manifest-path python/Cargo.toml --compression-level 9"));
+    assert!(
+        release.contains("--profile wheel --locked --strip --manifest-path python/Cargo.toml --compression-level 9")
+    );
     assert_eq!(manifest["profile"]["wheel"]["lto"].as_str(), Some("fat"));
 }
