@@ -26,7 +26,7 @@ pub struct NamedProgram {
 /// If the file cannot be read, or no built-in program is called that.
 pub fn named_program(name: &str, n: usize) -> Result<NamedProgram, Failure> {
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{name}: {why}"));
-    if is_file(name) {
+    if is_file(name) || Path::new(name).is_file() {
         let (module, import) = read(Path::new(name))?;
         let is_compiled = module.is_compiled();
         return Ok(NamedProgram { program: import.program, argument_names: import.argument_names, is_compiled });

@@ -44,7 +44,8 @@ impl Compared<'_> {
 pub struct Pattern {
     /// Its kind: `factor`, `dropped`, `doubled`, `scaled`, `transposed`, `permuted`, `mask`, `stale-scale`, `rounded`, `narrow-sum`,
     /// `toward-zero`, `gpu-unit`, `function`, `constant`, `left-out`, `one-more`, `argument-factor`, `other-row`, `rows`, `columns`,
-    /// `element`, `elements`, `everywhere`, `operands`, `exchanged`, `softmax-axis`, `twice`, `fill`, `integer-range`, `unwritten`.
+    /// `element`, `elements`, `everywhere`, `operands`, `exchanged`, `softmax-axis`, `twice`, `fill`, `integer-range`, `unwritten`,
+    /// `formula`, `narrow-type`, `saturated`.
     pub kind: &'static str,
     /// The fault in words, with its places.
     pub says: String,
@@ -83,6 +84,9 @@ pub(super) const EXPLAINS: f64 = 0.8;
 
 /// The least distance of a factor from 1 that is looked for: modes that truncate operands shrink results by less.
 pub(super) const LEAST_FACTOR: f64 = 4e-4;
+
+/// Distance of the finite elements, beside the nearest mode's own, within which they are the same but for roundings.
+const ROUNDINGS: f64 = 4.0;
 
 /// Operations that the search may take.
 const MOST_WORK: u128 = 20_000_000_000;
@@ -128,11 +132,13 @@ impl Evidence<'_> {
     }
 
     /// Share of the elements that stand out to which `values` are nearer by half than the nearest mode's are; 1 where none stands out.
+    /// To an infinity or NaN nothing is near but itself.
     pub fn share_of_elements(&self, values: &[f64]) -> f64 {
         let observed = self.compared.observed;
+        let apart = |x: f64, y: f64| if x == y || (x.is_nan() && y.is_nan()) { 0.0 } else { (x - y).abs() };
         let is_nearer = |at: &&usize| {
-            let (own, other) = ((observed[**at] - self.values[**at]).abs(), (observed[**at] - values[**at]).abs());
-            other * 2.0 <= own
+            let (own, other) = (apart(observed[**at], self.values[**at]), apart(observed[**at], values[**at]));
+            other.is_finite() && (own.is_nan() || other * 2.0 <= own)
         };
         if self.apart.is_empty() {
             return 1.0;
@@ -143,7 +149,23 @@ impl Evidence<'_> {
     /// Share of the difference that `values` explain: of its squares, which a few large elements may be, and of the elements that
     /// stand out, whichever is less.
     pub fn least_share(&self, values: &[f64]) -> f64 {
+        if self.is_all_overflow() && self.is_finite_alike(values) {
+            return self.share_of_elements(values);
+        }
         self.share_of_residual(values).min(self.share_of_elements(values))
+    }
+
+    /// Whether what stands out is nothing but infinities and NaN of the recording: then the squares are those of roundings.
+    fn is_all_overflow(&self) -> bool {
+        !self.apart.is_empty() && self.apart.iter().all(|at| !self.compared.observed[*at].is_finite())
+    }
+
+    /// Whether `values` are as near to the finite rest as the nearest mode's are, but for roundings: within what is permitted at least.
+    fn is_finite_alike(&self, values: &[f64]) -> bool {
+        let observed = self.compared.observed;
+        let is_kept = |at: usize| !observed[at].is_finite() || values[at].is_finite();
+        let own = self.compared.distance(observed, self.values);
+        (0..values.len()).all(is_kept) && self.compared.distance(observed, values) <= (ROUNDINGS * own).max(1.0)
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::num::{BF16, Direction, F16, round_f64};
+use crate::num::{Direction, round_f64};
 
-use super::altered::{alteration, operands};
+use super::altered::{alteration, operands, result_functions};
 use super::argument_readings::{arguments, moved_values};
 use super::evidence::{Compared, EXPLAINS, Evidence, LEAST_FACTOR, Pattern, dot};
 use super::masks::masks;
+use super::members::Member;
 use super::moved_lines::{other_rows, row_factors};
 use super::stretches::stretch;
 
@@ -50,32 +51,11 @@ pub(super) fn factor(evidence: &Evidence) -> Option<Pattern> {
     })
 }
 
-/// A result all of whose numbers are those of a narrower type, where that type's rounding of the nearest mode's explains them.
-fn rounded(evidence: &Evidence) -> Option<Pattern> {
-    let observed = evidence.compared.observed;
-    if evidence.format.fraction_bits <= F16.fraction_bits || observed.len() <= FEW {
-        return None;
-    }
-    [&BF16, &F16].into_iter().find_map(|format| {
-        let to = |value: &f64| round_f64(format, *value, Direction::NearestEven);
-        let is_of_type = observed.iter().all(|value| value.is_nan() || to(value) == *value);
-        let values: Vec<f64> = evidence.values.iter().map(to).collect();
-        let changed = values.iter().zip(evidence.values).filter(|(rounded, value)| rounded != value).count();
-        let equal = values.iter().zip(observed).filter(|(rounded, value)| rounded == value).count();
-        // Honest results round another way near half of a step.
-        let is_explained = changed * 2 > values.len() && equal * 10 > values.len() * 9;
-        (is_of_type && is_explained).then(|| Pattern {
-            kind: "rounded",
-            says: format!("all numbers are those of {}: the result was rounded to it", format.name),
-            explained: equal as f64 / values.len() as f64,
-            places: Vec::new(),
-            factor: None,
-        })
-    })
-}
-
 /// Share of the difference beyond which no other fault is looked for.
 const SETTLED: f64 = 0.98;
+
+/// Times as much as another fault leaves of the difference: a factor that leaves more is not named.
+const AS_MUCH: f64 = 4.0;
 
 /// Root mean square of what a factor may leave, in units in the last place: a few roundings.
 const FEW_ULPS: f64 = 4.0;
@@ -93,11 +73,12 @@ pub(super) fn explain(evidence: &Evidence, hidden: bool) -> Vec<Pattern> {
     let factor = factor(evidence);
     if let Some(factor) = &factor
         && factor.explained > SETTLED
+        && leaves_modes(evidence, factor)
     {
         return vec![factor.clone()];
     }
-    if let Some(rounded) = rounded(evidence) {
-        return vec![rounded];
+    if let Some(function) = result_functions(evidence) {
+        return vec![function];
     }
     if !hidden && let Some(operands) = operands(evidence) {
         return vec![operands];
@@ -110,8 +91,12 @@ pub(super) fn explain(evidence: &Evidence, hidden: bool) -> Vec<Pattern> {
             return vec![factor.clone()];
         }
     }
-    // What is left beside a factor is some roundings, or it is another fault.
-    found.extend(factor.filter(|factor| !hidden && leaves_roundings(evidence, factor)));
+    // What is left beside a factor is some roundings, or it is another fault, by which far less is left.
+    let is_better = |factor: &Pattern| {
+        let least = found.iter().map(|other| 1.0 - other.explained).fold(1.0, f64::min);
+        factor.explained > SETTLED && 1.0 - factor.explained < AS_MUCH * least
+    };
+    found.extend(factor.filter(|factor| !hidden && (leaves_roundings(evidence, factor) || is_better(factor))));
     found.retain(|pattern| pattern.explained > if hidden { HIDDEN } else { EXPLAINS });
     found.sort_by(|a, b| b.explained.total_cmp(&a.explained));
     if !hidden {
@@ -131,12 +116,26 @@ fn leaves_roundings(evidence: &Evidence, factor: &Pattern) -> bool {
     dot(&ulps, &ulps) <= FEW_ULPS * FEW_ULPS * ulps.len() as f64
 }
 
+/// Whether the rest beside a factor is no more than modes differ by: a factor beside another precision than the nearest one's.
+fn leaves_modes(evidence: &Evidence, factor: &Pattern) -> bool {
+    let times = factor.factor.unwrap_or(1.0);
+    let values: Vec<f64> = evidence.values.iter().map(|value| times * value).collect();
+    let spread = |member: &Member| {
+        let other = member.results[evidence.output].data().to_f64s();
+        evidence.compared.distance(&other, evidence.values)
+    };
+    let most = evidence.ground.members.each.iter().map(spread).fold(0.0, f64::max);
+    let left = evidence.compared.distance(evidence.compared.observed, &values);
+    left <= 2.0 * most * times.abs().max(1.0) || leaves_roundings(evidence, factor)
+}
+
 /// Faults of a result that no element shows: of a few elements some term of K explains any difference.
 fn hidden_faults(evidence: &Evidence) -> Vec<Pattern> {
     if evidence.values.len() <= FEW {
         return Vec::new();
     }
-    alteration(evidence, true).or_else(|| stretch(evidence)).into_iter().collect()
+    let altered = alteration(evidence, true).filter(|pattern| pattern.explained > HIDDEN);
+    altered.or_else(|| stretch(evidence)).into_iter().collect()
 }
 
 /// Faults of a result that is outside.
@@ -151,11 +150,13 @@ fn shown_faults(evidence: &Evidence) -> Vec<Pattern> {
     // simpler fault, as where terms of a divisor are missing or it is summed in a narrow type.
     let of_lines = found.iter().find(|pattern| pattern.kind == "stale-scale").map(|pattern| pattern.explained);
     if !is_done(&found) || of_lines.is_some() {
+        let needed = of_lines.map_or(SETTLED, |explained| SETTLED.max(explained - SIMPLER));
+        let is_enough = |found: &[Pattern]| found.iter().any(|pattern| pattern.explained > needed);
         let mut simpler: Vec<Pattern> = stretch(evidence).into_iter().collect();
-        if !is_done(&simpler) {
+        if !is_enough(&simpler) {
             simpler.extend(alteration(evidence, false));
         }
-        if of_lines.is_some() && !is_done(&simpler) {
+        if of_lines.is_some() && !is_enough(&simpler) {
             simpler.extend(arguments(evidence));
         }
         match of_lines {
@@ -213,7 +214,9 @@ fn places(evidence: &Evidence) -> Option<Pattern> {
         return pattern(kind, says, bad.into_iter().take(32).collect(), share(&|at| lines.contains(&line(at))));
     }
     if !apart.is_empty() && apart.len() * 2 < residual.len() {
-        let says = format!("{} of {} elements: {}", apart.len(), residual.len(), list(apart));
+        let is_lost = apart.iter().all(|at| !evidence.compared.observed[*at].is_finite());
+        let are = if is_lost { " are inf or NaN" } else { "" };
+        let says = format!("{} of {} elements{are}: {}", apart.len(), residual.len(), list(apart));
         return pattern("elements", says, apart.iter().copied().take(32).collect(), 1.0);
     }
     if total == 0.0 {

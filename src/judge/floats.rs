@@ -8,6 +8,7 @@ use crate::oracle::{Enclosed, TruthTensor};
 use crate::tensor::{DType, Tensor};
 
 use super::altered::operands;
+use super::decimals;
 use super::evidence::{Compared, Evidence, Pattern};
 use super::faults;
 use super::figures::{differences, figures, relative_rms};
@@ -91,7 +92,18 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
         // Of the named mode; of the nearest one where none is named.
         let is_named = |one: &&Member| named(ground).is_some_and(|mode| one.modes.contains(&mode));
         let of = ground.members.each.iter().find(is_named).unwrap_or(member);
-        let own = figures(&of.results[output].data().to_f64s(), truth).map_or(0.0, |figures| figures.relative_rms);
+        let error_of = |member: &Member| relative_rms(&member.results[output].data().to_f64s(), truth);
+        let mut own = error_of(of);
+        // Exact sums are near to every order: an order of sums is held to the order that errs as it does.
+        if ground.settings.mode.is_none() && distance > 0.0 {
+            let apart = |own: f64| (own - error.relative_rms).abs();
+            let is_order =
+                |class: &Class, values: &[f64]| compared.distance(&observed, values) <= ORDERS * class.spread[0];
+            let orders = classes.iter().flat_map(|class| {
+                class.members.iter().filter(|(_, values)| is_order(class, values)).map(|(member, _)| error_of(member))
+            });
+            own = orders.fold(own, |best, other| if apart(other) < apart(best) { other } else { best });
+        }
         judged.ratio = (own > 0.0).then_some(error.relative_rms / own);
     }
     judged.detectable = truth.and_then(|truth| criterion::detectable(ground, output, truth, format));
@@ -233,6 +245,13 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
                 true => format!("they are more accurate than {name}"),
                 false => format!("they err no more than a permitted mode: {:.2} of the least accurate", own / worst),
             });
+            return (Some(false), because, Vec::new());
+        }
+        let by_decimals = decimals::truth(ground, output);
+        if by_decimals.is_some_and(|truth| compared.distance(observed, &truth) <= RATIO * worst) {
+            because.push(
+                "their constants are the decimals that the program names, before rounding to its types".to_string(),
+            );
             return (Some(false), because, Vec::new());
         }
         because.push(format!("they err {:.1} times as much as the least accurate permitted mode", own / worst));

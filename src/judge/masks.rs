@@ -24,6 +24,13 @@ fn variants(shown: &[bool], dims: &[usize]) -> Vec<(String, Vec<bool>)> {
     offer("shows what it should hide, and hides the rest", shown.iter().map(|shown| !shown).collect());
     offer("has each row one place later", with(&|s, row, column| at(s, (row + rows - 1) % rows, column)));
     offer("has each row one place earlier", with(&|s, row, column| at(s, (row + 1) % rows, column)));
+    for (does, other) in moved_edges(&|row, column| at(0, row, column), [rows, columns]) {
+        // Alike in each batch: a mask that differs from batch to batch is read as it stands above.
+        let is_alike = (0..shown.len()).all(|place| shown[place] == shown[place % (rows * columns)]);
+        if is_alike {
+            offer(does, with(&|_, row, column| other[row * columns + column]));
+        }
+    }
     if rows == columns {
         offer("is transposed", with(&|s, row, column| at(s, column, row)));
     }
@@ -43,6 +50,29 @@ fn variants(shown: &[bool], dims: &[usize]) -> Vec<(String, Vec<bool>)> {
     }
     found.retain(|(_, other)| other != shown);
     found
+}
+
+/// Masks whose stretch of shown places begins or ends one place further in each row, as bands do that are told by `<` in the place
+/// of `<=`. None where a row shows more than one stretch.
+fn moved_edges(shown: &dyn Fn(usize, usize) -> bool, [rows, columns]: [usize; 2]) -> Vec<(&'static str, Vec<bool>)> {
+    let stretch = |row: usize| {
+        let places: Vec<usize> = (0..columns).filter(|column| shown(row, *column)).collect();
+        let (first, last) = (*places.first()?, *places.last()?);
+        (last - first + 1 == places.len()).then_some([first, last])
+    };
+    let Some(stretches) = (0..rows).map(stretch).collect::<Option<Vec<_>>>() else { return Vec::new() };
+    let with = |of: &dyn Fn([usize; 2]) -> [usize; 2]| -> Vec<bool> {
+        let row = |ends: &[usize; 2]| {
+            let [first, last] = of(*ends);
+            (0..columns).map(|column| (first..=last).contains(&column)).collect::<Vec<bool>>()
+        };
+        stretches.iter().flat_map(row).collect()
+    };
+    vec![
+        ("shows the place behind those of each row too", with(&|[first, last]| [first, last + 1])),
+        ("shows the place before those of each row too", with(&|[first, last]| [first.saturating_sub(1), last])),
+        ("hides the first place of each row's", with(&|[first, last]| [first + usize::from(first < last), last])),
+    ]
 }
 
 /// Widths of a window that are tried: each of a short row, up to a few places beside the powers of two of a long one.
@@ -120,6 +150,17 @@ mod tests {
         assert_eq!(two, ["x...", "xx..", ".xx.", "..xx"]);
         let alone: Vec<String> = of(&[true; 16], "shows the 1 places up to a row's own, and no others");
         assert_eq!(alone, ["x...", ".x..", "..x.", "...x"]);
+    }
+
+    #[test]
+    fn a_band_has_edges_that_move() {
+        let band = |row: usize, column: usize| column <= row && row < column + 2;
+        let found = moved_edges(&band, [3, 3]);
+        let of = |part: &str| found.iter().find(|(does, _)| does.contains(part)).map(|(_, mask)| mask.clone()).unwrap();
+        assert_eq!(of("behind"), [true, true, false, true, true, true, false, true, true]);
+        assert_eq!(of("before"), [true, false, false, true, true, false, true, true, true]);
+        assert_eq!(of("hides"), [true, false, false, false, true, false, false, false, true]);
+        assert!(moved_edges(&|_, column| column != 1, [3, 3]).is_empty(), "two stretches");
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod altered;
 mod answer_text;
 mod argument_readings;
 mod arguments;
+mod decimals;
 mod evidence;
 mod faults;
 mod figures;

@@ -163,3 +163,37 @@ fn the_first_true_of_predicates_is_a_token() {
         assert_eq!((found.verdict, found.outside.elements), (Verdict::Outside, 1), "{found:?}");
     }
 }
+
+/// Numbers that stay at a largest and a least one, as of a narrow type or a clamp.
+#[test]
+fn ends_at_which_a_result_stays_are_named() {
+    let found =
+        changed("matmul_f32", "h_blas", |values| values.iter_mut().for_each(|value| *value = value.clamp(-6.0, 6.0)));
+    let first = found.pattern.first().unwrap_or_else(|| panic!("{found:?}"));
+    assert_eq!((found.verdict, first.kind), (Verdict::Outside, "saturated"), "{found:?}");
+    assert!(first.says.contains("stays at -6e0 and at 6e0"), "{}", first.says);
+    let found = changed("matmul_f32", "h_blas", |values| values.iter_mut().for_each(|value| *value = value.max(0.0)));
+    assert!(found.pattern[0].says.contains("stays at 0e0 where it should be less"), "{found:?}");
+}
+
+/// A result without its signs.
+#[test]
+fn a_lost_sign_is_named() {
+    let found = changed("matmul_f32", "h_blas", |values| values.iter_mut().for_each(|value| *value = value.abs()));
+    assert_eq!((found.verdict, found.pattern[0].kind), (Verdict::Outside, "left-out"), "{found:?}");
+    assert!(found.pattern[0].says.contains("absolute values"), "{found:?}");
+}
+
+/// Exact sums are near to every order: an honest order is held to orders that round.
+#[test]
+fn an_order_of_sums_errs_as_orders_of_sums_do() {
+    let found = changed("matmul_f32", "h_seq", |values| {
+        let inputs = npz::read(&file("matmul_f32.inputs.npz")).unwrap();
+        let [x, y] = [0, 1].map(|at| inputs[at].1.data().to_f32s());
+        let term = |at: usize, k: usize| x[at / 16 * 64 + k] * y[k * 16 + at % 16];
+        let lane = |at: usize, lane: usize| (0..16).fold(0f32, |sum, k| sum + term(at, k * 4 + lane));
+        values.iter_mut().enumerate().for_each(|(at, value)| *value = (0..4).fold(0f32, |sum, of| sum + lane(at, of)));
+    });
+    assert_eq!(found.verdict, Verdict::Conforming, "{found:?}");
+    assert!(found.ratio.is_some_and(|ratio| (0.4..2.5).contains(&ratio)), "{found:?}");
+}

@@ -248,3 +248,13 @@ fn judge_reads_one_array_of_a_file_that_memory_has_no_room_for() {
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+/// A file of another format is read, and its reader says what it is: no built-in program is called that.
+#[test]
+fn a_file_that_holds_stablehlo_is_told_as_that() {
+    let folder = folder();
+    fs::write(folder.path("y.npy"), npy([4, 2], &product())).unwrap();
+    folder.write("m.mlir", "module @m { func.func public @main(%arg0: tensor<4x8xf32>) -> tensor<4x8xf32> { return %arg0 : tensor<4x8xf32> } }");
+    let err = folder.exits(2, &["judge", "y.npy", "--program", "m.mlir", "--inputs", "inputs.safetensors"]).err;
+    assert!(err.contains("m.mlir") && err.contains("StableHLO") && !err.contains("unknown program"), "{err}");
+}

@@ -5,7 +5,7 @@ use ulpgate::judge::{JudgedResult, Verdict};
 use super::judge::{Case, cases, judged};
 
 /// The recordings of a program that are faulty or not, held to the key; there are some.
-fn recordings(program: &str, outside: bool) {
+pub fn recordings(program: &str, outside: bool) {
     let mut seen = 0;
     for case in cases().into_iter().filter(|case| case.program == program && case.outside == outside) {
         let found = judged(&case);
@@ -20,7 +20,7 @@ fn recordings(program: &str, outside: bool) {
 }
 
 /// The first pattern of each of these recordings of a program: its kind, and a part of its words.
-fn faults(program: &str, expected: &[[&str; 3]]) {
+pub fn faults(program: &str, expected: &[[&str; 3]]) {
     for [array, kind, says] in expected {
         let found = of(program, array, None);
         let first = found.pattern.first().unwrap_or_else(|| panic!("{array}: {found:?}"));
@@ -29,7 +29,7 @@ fn faults(program: &str, expected: &[[&str; 3]]) {
 }
 
 /// The judgement of one recording, held to a mode.
-fn of(program: &str, array: &str, mode: Option<&str>) -> JudgedResult {
+pub fn of(program: &str, array: &str, mode: Option<&str>) -> JudgedResult {
     let mut case: Case = cases().into_iter().find(|case| case.program == program && case.array == array).unwrap();
     case.mode = mode.map(str::to_string);
     judged(&case).results.remove(0)
@@ -50,7 +50,7 @@ fn operands_as_tf32_are_named() {
 /// Each recording is of a program that has its tests, and there are many of both kinds.
 #[test]
 fn each_recording_has_a_test() {
-    let text = include_str!("judge_recordings.rs");
+    let text = concat!(include_str!("judge_recordings.rs"), include_str!("judge_formulas.rs"));
     let mut seen = [0, 0];
     for case in cases() {
         assert!(text.contains(&format!("recordings(\"{}\", {})", case.program, case.outside)), "{}", case.program);

@@ -15,6 +15,7 @@ mod journal;
 mod judge;
 mod judge_altered;
 mod judge_forms;
+mod judge_formulas;
 mod judge_gpu;
 mod judge_recordings;
 mod layers;

@@ -1,10 +1,12 @@
-//! Integers within a program that are kept in fewer bits: they wrap around, or stay at the largest number.
+//! Integers within a program that are kept in fewer bits: they wrap around, or stay at the largest number. And arguments of integers
+//! that are others, as zero points.
 
 use crate::ir::{Instruction, Op};
 use crate::tensor::{DType, Data, Tensor};
 
+use super::super::arguments::parameter_names;
 use super::super::evidence::{Pattern, Runner};
-use super::{result_with_all, values};
+use super::{LARGEST, result_with_all, values};
 
 /// Bits that integers are kept in.
 const BITS: [u32; 4] = [8, 16, 24, 31];
@@ -36,6 +38,45 @@ pub(super) fn integer_ranges(runner: &mut Runner) -> Option<Pattern> {
                     let says = format!("{} {does} {bits} bits", entry.instructions[id].name);
                     best = Some(Pattern { kind: "integer-range", says, explained, places: Vec::new(), factor: None });
                 }
+            }
+        }
+    }
+    best
+}
+
+/// An argument of integers in whose place there are zeros, their mean, or one more or less, as a zero point that is left out, taken
+/// for the middle of its range, or counted from another end.
+pub(super) fn integer_arguments(runner: &mut Runner) -> Option<Pattern> {
+    let evidence = runner.evidence;
+    let names = parameter_names(evidence.ground.program);
+    let mut best: Option<Pattern> = None;
+    for (number, argument) in evidence.ground.arguments.iter().enumerate() {
+        if !argument.dtype().is_integer() || argument.is_empty() || argument.len() > LARGEST {
+            continue;
+        }
+        let name = names.get(number).map_or("", String::as_str);
+        let numbers = argument.data().to_i64s();
+        let mean = numbers.iter().sum::<i64>() as f64 / numbers.len() as f64;
+        // The middle of a range lies beside the mean.
+        let middles = [mean.floor() as i64, mean.floor() as i64 + 1];
+        let alike = |value: i64| vec![value; numbers.len()];
+        let plus = |term: i64| numbers.iter().map(|x| x + term).collect::<Vec<i64>>();
+        for (kind, says, changed) in [
+            ("left-out", "is left out: zeros stand in its place".to_string(), alike(0)),
+            ("left-out", format!("is left out: {} stands in its place", middles[0]), alike(middles[0])),
+            ("left-out", format!("is left out: {} stands in its place", middles[1]), alike(middles[1])),
+            ("one-more", "has one more everywhere".to_string(), plus(1)),
+            ("one-more", "has one less everywhere".to_string(), plus(-1)),
+        ] {
+            let data = Data::from_i64s(argument.dtype(), &changed);
+            let Some(data) = data.filter(|_| changed != numbers) else { continue };
+            let mut arguments = evidence.ground.arguments.to_vec();
+            arguments[number] = Tensor::new(argument.dims(), data);
+            let Some(values) = runner.run(evidence.ground.program, &arguments) else { return best };
+            let explained = evidence.least_share(&values);
+            if best.as_ref().is_none_or(|best| explained > best.explained + 1e-3) {
+                let says = format!("{name} {says}");
+                best = Some(Pattern { kind, says, explained, places: Vec::new(), factor: None });
             }
         }
     }

@@ -3,12 +3,15 @@
 //! Each fault is computed as the nearest mode computes the program, with the altered value as a further argument.
 
 mod activations;
+mod formulas;
 mod gpu_units;
 mod integer_ranges;
 mod left_out_steps;
 mod narrow_sums;
+mod narrow_types;
 mod numbers;
 mod operands;
+mod result_functions;
 mod softmax_axis;
 
 use crate::ir::{Instruction, Op, Program, Shape, ValueId};
@@ -19,23 +22,28 @@ use super::evidence::{Evidence, Pattern, Runner, budget};
 use super::marked::with_value;
 
 pub(super) use operands::operands;
+pub(super) use result_functions::result_functions;
 
 /// The best of the faults of one value. Of `hidden` ones only those that no honest arithmetic has: other functions and narrow sums.
 pub(super) fn alteration(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
     let mut best: Option<Pattern> = None;
-    let mut searches: Vec<fn(&mut Runner) -> Option<Pattern>> = vec![narrow_sums::narrow_sums, activations::functions];
+    let mut searches: Vec<fn(&mut Runner) -> Option<Pattern>> =
+        vec![narrow_sums::narrow_sums, narrow_types::f16_types, activations::functions];
     if !hidden {
         searches.insert(1, gpu_units::gpu_units);
         // A number that is fitted explains something of anything: faults without one are looked for first.
         searches.extend([
             softmax_axis::softmax_axes,
             integer_ranges::integer_ranges,
+            integer_ranges::integer_arguments,
             left_out_steps::steps,
+            formulas::formulas,
+            narrow_types::narrow_types,
             numbers::constants,
             numbers::tables,
             numbers::arguments,
             numbers::roundings,
-        ] as [fn(&mut Runner) -> _; 7]);
+        ] as [fn(&mut Runner) -> _; 10]);
     }
     for search in searches {
         // Each has its own budget: a formula of many constants leaves none for another search.

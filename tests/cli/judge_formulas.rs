@@ -1,0 +1,135 @@
+//! Formulas that people take for each other, and types that a whole program is computed in: recordings with a key, a test a program.
+
+use ulpgate::judge::Verdict;
+
+use super::judge_recordings::{faults, of, recordings};
+
+/// An optimiser whose decays are numbers of Python errs twice as much as the modes do, whose decays are rounded to f32.
+#[test]
+fn honest_recordings_of_adamw_f32_conform() {
+    recordings("adamw_f32", false);
+    let found = of("adamw_f32", "h_f64", None);
+    assert!(found.because.iter().any(|why| why.contains("decimals")), "{found:?}");
+}
+
+#[test]
+fn faulty_recordings_of_adamw_f32_are_outside() {
+    recordings("adamw_f32", true);
+}
+
+#[test]
+fn faults_of_adamw_f32_are_named() {
+    faults("adamw_f32", &[["x_eps_in", "formula", "inside of the root"]]);
+}
+
+#[test]
+fn honest_recordings_of_banded_attention_f32_conform() {
+    recordings("banded_attention_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_banded_attention_f32_are_outside() {
+    recordings("banded_attention_f32", true);
+}
+
+#[test]
+fn faults_of_banded_attention_f32_are_named() {
+    faults("banded_attention_f32", &[["x_future", "mask", "shows the place behind those of each row too"]]);
+}
+
+/// Attention all of which is computed in f16 errs less than one bf16 pass does, and is no mode's.
+#[test]
+fn a_program_in_f16_is_told_without_a_mode() {
+    let found = of("banded_attention_f32", "x_f16", None);
+    let first = found.pattern.first().unwrap_or_else(|| panic!("{found:?}"));
+    assert_eq!((found.verdict, first.kind), (Verdict::Outside, "narrow-type"), "{found:?}");
+}
+
+#[test]
+fn honest_recordings_of_dequantised_matmul_f32_conform() {
+    recordings("dequantised_matmul_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_dequantised_matmul_f32_are_outside() {
+    recordings("dequantised_matmul_f32", true);
+}
+
+#[test]
+fn faults_of_dequantised_matmul_f32_are_named() {
+    faults(
+        "dequantised_matmul_f32",
+        &[["x_zp8", "left-out", "8 stands in its place"], ["x_zp_minus1", "one-more", "q.1 has one more everywhere"]],
+    );
+}
+
+#[test]
+fn honest_recordings_of_group_norm_f32_conform() {
+    recordings("group_norm_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_group_norm_f32_are_outside() {
+    recordings("group_norm_f32", true);
+}
+
+#[test]
+fn faults_of_group_norm_f32_are_named() {
+    faults(
+        "group_norm_f32",
+        &[["x_eps_outside", "formula", "outside of the root"], ["x_ddof", "constant", "1.27000e2"]],
+    );
+}
+
+#[test]
+fn honest_recordings_of_logsumexp_f32_conform() {
+    recordings("logsumexp_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_logsumexp_f32_are_outside() {
+    recordings("logsumexp_f32", true);
+}
+
+/// One element that overflows is all that shows of a maximum that is not subtracted.
+#[test]
+fn faults_of_logsumexp_f32_are_named() {
+    faults("logsumexp_f32", &[["x_nomax", "left-out", "0 stands in its place"]]);
+}
+
+#[test]
+fn honest_recordings_of_rms_norm_bf16_conform() {
+    recordings("rms_norm_bf16", false);
+}
+
+#[test]
+fn faulty_recordings_of_rms_norm_bf16_are_outside() {
+    recordings("rms_norm_bf16", true);
+}
+
+#[test]
+fn faults_of_rms_norm_bf16_are_named() {
+    faults(
+        "rms_norm_bf16",
+        &[
+            ["x_mean_sub", "formula", "the mean along the last dim is subtracted"],
+            ["x_mean_for_square", "formula", "is the magnitude and not the square"],
+            ["x_trunc", "toward-zero", "the result is rounded toward zero"],
+        ],
+    );
+}
+
+#[test]
+fn honest_recordings_of_routing_f32_conform() {
+    recordings("routing_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_routing_f32_are_outside() {
+    recordings("routing_f32", true);
+}
+
+#[test]
+fn faults_of_routing_f32_are_named() {
+    faults("routing_f32", &[["x_top1", "dropped", "the last 1 are left out"]]);
+}
