@@ -7,8 +7,8 @@ use crate::num::Format;
 use crate::oracle::{Enclosed, TruthTensor};
 use crate::tensor::{DType, Tensor};
 
+use super::altered::decimals;
 use super::altered::operands;
-use super::decimals;
 use super::evidence::{Compared, Evidence, Pattern};
 use super::faults;
 use super::figures::{differences, figures, relative_rms};

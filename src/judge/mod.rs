@@ -17,7 +17,6 @@ mod altered;
 mod answer_text;
 mod argument_readings;
 mod arguments;
-mod decimals;
 mod evidence;
 mod faults;
 mod figures;

@@ -9,13 +9,13 @@ use crate::tensor::DType;
 
 use super::elements::Elements;
 use super::value::Value;
-use super::vector::{self, Eup, VectorUnit};
+use super::vector::{self, VectorUnit};
 
 /// `convert`. Floats round to nearest even; a float becomes an integer by truncation, saturating; integers wrap; a predicate is
 /// whether a number is not zero, which subnormals are to a unit that flushes. A tuple stays as it is.
 ///
-/// On a TPU subnormals of f32 are zeros to a narrower float and NaN becomes the largest s32, as a v4 printed (FACTS 3.4).
-/// Elsewhere subnormals stay, and NaN becomes 0.
+/// On a TPU subnormals of f32 are zeros to a narrower float, but for those that bf16 holds, and NaN becomes the largest s32, as a v4
+/// printed (FACTS 3.4). Elsewhere subnormals stay, and NaN becomes 0.
 ///
 /// Every conversion rounds once, from the whole value, but for those that [`conversion_steps`] lists more steps of.
 pub(super) fn convert(value: Value, to: DType, unit: &VectorUnit) -> Value {
@@ -29,7 +29,7 @@ pub(super) fn convert(value: Value, to: DType, unit: &VectorUnit) -> Value {
         (Value::Float(from, values), to) if to.is_float() => {
             let mut values = values.into_vec();
             if unit.flushes_narrowed(from) {
-                values.iter_mut().for_each(|v| *v = flush_f32(*v));
+                values.iter_mut().for_each(|v| *v = narrow_f32(*v));
             }
             for step in conversion_steps(from, to) {
                 vector::in_chunks(&mut values, |_, chunk| vector::round_to(step, chunk));
@@ -40,8 +40,9 @@ pub(super) fn convert(value: Value, to: DType, unit: &VectorUnit) -> Value {
             let seen = |v: f32| if unit.flush { flush_f32(v) } else { v };
             Value::pred(values.iter().map(|v| seen(*v) != 0.0).collect())
         }
-        (Value::Float(_, values), DType::S32) if unit.eup != Eup::Exact => {
-            let of = |v: f32| if v.is_nan() { i32::MAX } else { v as i32 };
+        (Value::Float(from, values), DType::S32) => {
+            let of_nan = unit.integer_of_nan(from, to).unwrap_or(0);
+            let of = |v: f32| if v.is_nan() { of_nan } else { v as i32 };
             Value::integer(to, values.iter().map(|v| i64::from(of(*v))).collect())
         }
         (Value::Float(_, values), to) => of_floats(values.iter().map(|v| f64::from(*v)), to),
@@ -143,6 +144,12 @@ pub(super) fn bitcast(value: Value, to: DType) -> Value {
     }
 }
 
+/// A number of f32 as a TPU takes it to a narrower float. bf16 to f32 and back is the identity, as compilers take it to be (modelling
+/// choice).
+pub(super) fn narrow_f32(value: f32) -> f32 {
+    if value.to_bits() & 0xffff == 0 { value } else { flush_f32(value) }
+}
+
 /// `reduce-precision`; a value stays in its type. Where a conversion makes zeros of subnormals, so does a rounding in f32 (modelling
 /// choice).
 pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: Value, unit: &VectorUnit) -> Value {
@@ -150,7 +157,7 @@ pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: 
     let operand = match operand {
         Value::Float(from, values) if is_zeroed(from) => {
             let mut values = values.into_vec();
-            values.iter_mut().for_each(|v| *v = flush_f32(*v));
+            values.iter_mut().for_each(|v| *v = narrow_f32(*v));
             Value::float(from, values)
         }
         other => other,

@@ -10,13 +10,22 @@ fn computed(begun: Instant) -> f64 {
     nanoseconds.map_or_else(|| begun.elapsed().as_secs_f64(), |nanoseconds| nanoseconds * 1e-9)
 }
 
-/// The least of three times that this thread computes for some work, in seconds.
+/// Seconds that are worth measuring: the system counts a thread's time some milliseconds at a time.
+const ENOUGH: f64 = 0.05;
+
+/// The least of three times that this thread computes for some work, in seconds: each the mean over as many runs as take long enough.
 pub fn least_seconds(work: impl Fn()) -> f64 {
     let begun = Instant::now();
     let once = || {
         let before = computed(begun);
-        work();
-        computed(begun) - before
+        for runs in 1.. {
+            work();
+            let seconds = computed(begun) - before;
+            if seconds > ENOUGH {
+                return seconds / f64::from(runs);
+            }
+        }
+        f64::INFINITY
     };
     (0..3).map(|_| once()).fold(f64::INFINITY, f64::min)
 }

@@ -99,7 +99,11 @@ fn numbers_are_rounded_by_their_random_bits() {
                     continue;
                 }
                 let [machine, truth] = worlds::both(mode, &program, &given);
-                assert_eq!(machine[0], expected, "{from} to {to} in {mode}");
+                // A TPU makes the largest s32 of NaN (FACTS 3.4).
+                let of_nan = if mode.starts_with("v5e") && to == "s32" { f64::from(i32::MAX) } else { 0.0 };
+                let computed: Vec<f64> =
+                    expected.iter().zip(&stored).map(|(v, from)| if from.is_nan() { of_nan } else { *v }).collect();
+                assert_eq!(machine[0], computed, "{from} to {to} in {mode}");
                 assert_eq!(truth[0], expected, "{from} to {to}");
             }
         }

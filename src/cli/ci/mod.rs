@@ -261,10 +261,14 @@ mod tests {
     #[test]
     fn annotations_escape_what_would_end_them() {
         let mut out = Vec::new();
-        assert!(github::annotate(&[group(vec![problem("", "worse")])], &mut out).is_ok());
+        let next = Some("Next: look.".to_string());
+        let told = Problem { next, ..problem("", "worse") };
+        assert!(github::annotate(&[group(vec![told])], &mut out).is_ok());
         let text = String::from_utf8(out).unwrap();
         assert!(
-            text.starts_with("::error file=a%2Cb%3Ac.toml,line=3,title=bound in t::too far, by 2: 100 %25%0A"),
+            text.starts_with(
+                "::error file=a%2Cb%3Ac.toml,line=3,title=bound in t::too far, by 2: 100 %25%0ANext: look."
+            ),
             "{text}"
         );
         assert_eq!(text.lines().count(), 1);

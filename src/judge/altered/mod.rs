@@ -3,6 +3,7 @@
 //! Each fault is computed as the nearest mode computes the program, with the altered value as a further argument.
 
 mod activations;
+pub mod decimals;
 mod formulas;
 mod gpu_units;
 mod integer_ranges;

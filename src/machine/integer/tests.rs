@@ -32,7 +32,7 @@ fn floats_truncate_and_saturate() {
     assert_eq!(kept(false).preds(), [false, true, true, true]);
 }
 
-/// FACTS 3.4: a v4 makes the largest s32 of NaN, and zeros of subnormals of f32 that bf16 could hold.
+/// FACTS 3.4: a v4 makes the largest s32 of NaN, and zeros of subnormals of f32 that bf16 does not hold.
 #[test]
 fn a_tpu_converts_nan_and_subnormals_as_printed() {
     let of =
@@ -47,6 +47,9 @@ fn a_tpu_converts_nan_and_subnormals_as_printed() {
         |mode: &str| codes(super::reduce_precision(8, 7, Value::float(DType::F32, subnormals.to_vec()), &unit(mode)));
     assert_eq!(reduced(tpu), [0, 0x8000, 0x0080]);
     assert_eq!(reduced("cpu/f32/off"), [0x0080, 0x8080, 0x0080]);
+    // bf16 to f32 and back changes nothing.
+    let held = f32::from_bits(0x0001_0000);
+    assert_eq!(codes(of(&[held, -held], DType::BF16, tpu)), [0x0001, 0x8001]);
     // A type that holds all of another one's numbers keeps its subnormals.
     let kept = convert(Value::float(DType::BF16, vec![f32::from_bits(0x0001_0000)]), DType::F32, &unit(tpu));
     assert_eq!(kept.f32s()[0].to_bits(), 0x0001_0000);

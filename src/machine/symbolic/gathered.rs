@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::ir::Binary;
-use crate::num::flush_f32;
 use crate::tensor::DType;
 
 use super::pairwise::{PairwiseOperation, is_ordered};
@@ -147,12 +146,6 @@ impl<'t> Gathering<'t> {
 impl Tracer<'_> {
     /// A number rounded to a float type: the largest of rounded numbers is the largest number rounded, and the smallest as well.
     pub fn round(&self, symbol: Symbol, dtype: DType) -> Symbol {
-        let symbol = match symbol.float() {
-            Some(value) if dtype == DType::BF16 && self.machine.unit.flushes_narrowed(DType::F32) => {
-                Symbol::of(Number::Float(flush_f32(value)))
-            }
-            _ => symbol,
-        };
         let found = self.gathered.of.borrow().get(&symbol).filter(|parts| parts.dtype == DType::F32).cloned();
         let Some(parts) = found.filter(|_| dtype == DType::BF16 && !symbol.is_bf16()) else {
             return round(symbol, dtype);

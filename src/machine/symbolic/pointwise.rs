@@ -43,6 +43,20 @@ pub fn round(symbol: Symbol, dtype: DType) -> Symbol {
 
 static ROUNDING: LazyLock<Mixer> = LazyLock::new(|| Key::Round.mixer());
 
+/// A number of f32 as a TPU takes it to a narrower float: a zero, if it is a subnormal that bf16 does not hold.
+fn narrow(symbol: Symbol) -> Symbol {
+    match symbol.float() {
+        Some(value) => Symbol::of(Number::Float(integer::narrow_f32(value))),
+        None if symbol.is_normal() || symbol.is_bf16() => symbol,
+        None => {
+            let (bare, opposite) = symbol.split_sign();
+            NARROWED.and(bare).symbol().like(bare).with_sign(opposite)
+        }
+    }
+}
+
+static NARROWED: LazyLock<Mixer> = LazyLock::new(|| Key::Narrowed.mixer());
+
 /// Whether the opposite of each number belongs to the type, -0 included.
 fn is_odd(dtype: DType) -> bool {
     !matches!(dtype, DType::F8E4M3B11FNUZ | DType::F8E4M3FNUZ | DType::F8E5M2FNUZ | DType::F8E8M0FNU)
@@ -82,11 +96,13 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
             let mixer = Key::ReducePrecision { exponent_bits, mantissa_bits, dtype }.mixer();
             // With all of f32's exponents it is a rounding to nearest even, bit for bit.
             let of_f32 = dtype == DType::F32 && exponent_bits >= 8;
+            let is_zeroed = mantissa_bits < 23 && tracer.machine.unit.flushes_narrowed(from);
+            let taken = |symbol: Symbol| if is_zeroed { narrow(symbol) } else { symbol };
             each(&|symbol| match (of_f32, mantissa_bits) {
-                (true, 7) => tracer.round(symbol, DType::BF16),
+                (true, 7) => tracer.round(taken(symbol), DType::BF16),
                 (true, 23..) => symbol,
                 _ => {
-                    let (symbol, opposite) = symbol.split_sign();
+                    let (symbol, opposite) = taken(symbol).split_sign();
                     mixer.and(symbol).symbol().with_sign(opposite)
                 }
             })
@@ -129,7 +145,8 @@ fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
     let unit = &tracer.machine.unit;
     let flush = unit.flush;
     let elements = site.of(0);
-    let mixer = Key::Convert { from, to, flush }.mixer();
+    let nan = unit.integer_of_nan(from, to);
+    let mixer = Key::Convert { from, to, flush, nan }.mixer();
     // Every number of the one is a number of the other.
     let keeps = match (from, to) {
         _ if from == to => true,
@@ -145,7 +162,8 @@ fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
         _ if keeps => *symbol,
         // Through f32, which f64 is rounded to first, or not.
         _ if from.is_float() && to.is_float() && from != DType::F64 => {
-            conversion_steps(from, to).fold(*symbol, |symbol, to| tracer.round(symbol, to))
+            let taken = if unit.flushes_narrowed(from) { narrow(*symbol) } else { *symbol };
+            conversion_steps(from, to).fold(taken, |symbol, to| tracer.round(symbol, to))
         }
         Some(Number::Integer(v)) if !from.is_float() && !to.is_float() => {
             let value = if from == DType::Pred {

@@ -30,8 +30,10 @@ pub enum Key {
     ReducePrecision { exponent_bits: u32, mantissa_bits: u32, dtype: DType },
     /// A rounding to a type, whose number follows.
     Round,
-    /// A conversion that is no rounding between floats.
-    Convert { from: DType, to: DType, flush: bool },
+    /// A number of f32 as a TPU takes it to a narrower float.
+    Narrowed,
+    /// A conversion that is no rounding between floats; `nan` is the integer that NaN becomes where that is not 0.
+    Convert { from: DType, to: DType, flush: bool, nan: Option<i32> },
     /// A function of one operand.
     Function(Function),
     /// A comparison; `float` says how floats are compared and whether subnormals count as zeros.

@@ -41,6 +41,12 @@ impl VectorUnit {
         from == DType::F32 && self.eup != Eup::Exact
     }
 
+    /// The integer that a conversion between these types makes of NaN, where that is not 0: the largest s32 on TPUs, as a v4 printed.
+    pub fn integer_of_nan(&self, from: DType, to: DType) -> Option<i32> {
+        let is_f32 = from.is_float() && from != DType::F64;
+        (is_f32 && to == DType::S32 && self.eup != Eup::Exact).then_some(i32::MAX)
+    }
+
     /// The magnitude below which a narrower float makes zeros of floats of this type; 0 where it makes none.
     pub fn narrowed_floor(&self, from: DType) -> f64 {
         if self.flushes_narrowed(from) { F32.min_normal() } else { 0.0 }

@@ -11,8 +11,8 @@ use crate::tensor::DType;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
-/// Lowers it: `operands` are floats and as many unsigned integers of as many bits, and the result is signed integers. NaN gives 0; what
-/// is outside of the result's type, infinities among them, its smallest or largest integer.
+/// Lowers it: `operands` are floats and as many unsigned integers of as many bits, and the result is signed integers. NaN gives what a
+/// `convert` makes of it; what is outside of the result's type, infinities among them, its smallest or largest integer.
 pub fn lower(e: &mut Emitter, operands: &[ValueId], claimed: &Shape) -> Result<ValueId> {
     let [operand, random] = *operands else {
         return Err(e.fail(format!("two operands are needed, {} are given: numbers and random bits", operands.len())));

@@ -4,18 +4,18 @@ use crate::ir::{Computation, Instruction, Op, Program, Shape};
 use crate::oracle::TruthTensor;
 use crate::tensor::{DType, Data, Tensor};
 
-use super::Ground;
+use super::super::{Ground, truth as truths};
 
 /// Significant digits of a decimal that a person writes.
 const DIGITS: usize = 6;
 
 /// The truth of one result whose constants are the decimals that they round: of an optimiser whose decays are numbers of Python, say.
 /// `None` where there are none, or the truth is not known.
-pub(super) fn truth(ground: &Ground, output: usize) -> Option<Vec<f64>> {
+pub fn truth(ground: &Ground, output: usize) -> Option<Vec<f64>> {
     ground.truth.as_ref()?;
     let decimal = with_decimals(ground.program)?;
-    let mut truths = super::truth(&decimal, ground.arguments, &mut Vec::new())?;
-    match truths.swap_remove(output) {
+    let mut all = truths(&decimal, ground.arguments, &mut Vec::new())?;
+    match all.swap_remove(output) {
         TruthTensor::Float(truth) => Some(truth.rounded),
         _ => None,
     }
