@@ -5,6 +5,7 @@ mod book;
 mod build_script;
 mod circles;
 mod clone;
+mod collectives;
 mod crates;
 mod facts;
 mod links;

@@ -90,6 +90,25 @@ impl CollectivePlan {
         (devices > 0).then_some(CollectivePlan { emitter, strategy, colors })
     }
 
+    /// The plan on chips of so many cores: each color's first ring has all of them (FACTS 6.2).
+    #[must_use]
+    pub fn with_cores(mut self, cores: usize) -> CollectivePlan {
+        for phase in self.colors.iter_mut().filter_map(|color| color.first_mut()) {
+            phase.ring = phase.ring.saturating_mul(cores);
+        }
+        self
+    }
+
+    /// The plan with these colors instead, each the dims of the torus in the order in which it takes them; `None` if one does not
+    /// take each dim once.
+    pub fn with_colors(mut self, orders: &[Vec<usize>]) -> Option<CollectivePlan> {
+        let phases = self.colors.first()?.clone();
+        let phase = |dim: &usize| phases.iter().find(|phase| phase.dim == Some(*dim)).copied();
+        self.colors = orders.iter().map(|order| order.iter().map(phase).collect()).collect::<Option<_>>()?;
+        let takes_all = self.colors.iter().all(|color| color.len() == phases.len());
+        (takes_all && self.devices().is_some()).then_some(self)
+    }
+
     /// The devices of a group, if all colors take equally many and each dim once.
     pub fn devices(&self) -> Option<usize> {
         let devices = |color: &Vec<Phase>| color.iter().try_fold(1usize, |n, phase| n.checked_mul(phase.ring));
@@ -311,6 +330,22 @@ mod tests {
 
         fn add(&mut self, _: Ring, arrived: Range<usize>, own: Range<usize>) -> Result<Range<usize>, String> {
             if arrived == own { Ok(own) } else { Err(format!("{arrived:?} and {own:?}")) }
+        }
+    }
+
+    /// Colors take each dim once, and the cores of a chip are in the ring that comes first.
+    #[test]
+    fn colors_take_each_dim_once() {
+        let plan = || CollectivePlan::of("StrategyND", &[4, 2, 4]).unwrap();
+        let of = |orders: &[&[usize]]| {
+            let orders: Vec<Vec<usize>> = orders.iter().map(|order| order.to_vec()).collect();
+            Some(plan().with_colors(&orders)?.with_cores(2).colors)
+        };
+        let phase = |dim, ring| Phase { dim: Some(dim), ring };
+        let second = vec![phase(2, 8), phase(0, 4), phase(1, 2)];
+        assert_eq!(of(&[&[0, 2, 1], &[2, 0, 1]]), Some(vec![vec![phase(0, 8), phase(2, 4), phase(1, 2)], second]));
+        for orders in [&[&[0, 1][..]][..], &[&[0, 0, 1]], &[&[0, 1, 3]], &[&[0, 1, 2, 2]], &[]] {
+            assert_eq!(of(orders), None, "{orders:?}");
         }
     }
 

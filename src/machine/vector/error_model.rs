@@ -1,15 +1,17 @@
 //! Error bounds of functions on TPUs, and models that use them up (FACTS 3.3).
 
+mod measured;
+
 use crate::ir::Unary;
 use crate::num::F32;
 
 use super::eup::Eup;
 use super::f64_function::function_of_f64;
 use super::function_library::FunctionLibrary;
-use super::measured::{measurement, of_reciprocal};
 use super::seeded::{self, mix};
 use super::stated::{ErrorBound, Implementation, StatedBound, statement};
 use crate::named::Named;
+use measured::{measurement, of_reciprocal};
 
 /// eps of FACTS 3.3.
 const EPS: f64 = f32::EPSILON as f64;

@@ -12,7 +12,6 @@ mod estimate;
 mod eup;
 mod f64_function;
 mod function_library;
-mod measured;
 mod promise;
 mod rounded_function;
 mod rounding;

@@ -11,6 +11,21 @@ use super::{BuildError, BuiltIn, ParameterDoc, Parameters, sized};
 
 pub struct Psum;
 
+const CORES: ParameterDoc = ParameterDoc {
+    name: "cores",
+    default: "1",
+    choices: &[],
+    doc: "cores of a chip, of which n counts each; the first ring of each color has them all",
+};
+
+const COLORS: ParameterDoc = ParameterDoc {
+    name: "colors",
+    default: "strategy",
+    choices: &[],
+    doc: "dims in the order in which each color takes them (0 is y, 1 is x, 2 is z): 012-102; strategy: as most \
+          dumps have it, one color that begins with each dim, and twice these in UniDirection",
+};
+
 impl BuiltIn for Psum {
     fn name(&self) -> &'static str {
         "psum"
@@ -66,6 +81,8 @@ impl BuiltIn for Psum {
                 choices: &[],
                 doc: "extents of the torus, y, x and z: 2x2 or 4x2x4; chips count along x, then y, z fastest; n is one ring",
             },
+            CORES,
+            COLORS,
             ParameterDoc {
                 name: "tile",
                 default: "1024",
@@ -120,11 +137,22 @@ impl BuiltIn for Psum {
 /// The sums over the chips of `g` `[n, width]` by the plan of a strategy, piece by piece, each `[1, elements]`.
 fn planned(b: &mut Builder, g: ValueId, parameters: &Parameters, hop: Hop) -> Result<Vec<ValueId>, BuildError> {
     let [n, width] = [b.shape(g).dims()[0], b.shape(g).dims()[1]];
-    let (strategy, tile) = (parameters.text("strategy"), parameters.size("tile")?);
-    sized(&[("tile", tile)])?;
-    let plan = CollectivePlan::of(strategy, &parameters.extents("dims", n)?);
-    let plan =
+    let strategy = parameters.text("strategy");
+    let [tile, cores] = [parameters.size("tile")?, parameters.size("cores")?];
+    sized(&[("tile", tile), ("cores", cores)])?;
+    if !n.is_multiple_of(cores) {
+        return Err(parameters.bad("cores", &format!("a divisor of n = {n}")).into());
+    }
+    let plan = CollectivePlan::of(strategy, &parameters.extents("dims", n / cores)?);
+    let mut plan =
         plan.ok_or_else(|| parameters.bad("dims", &format!("two or three extents, as {strategy} takes them")))?;
+    if parameters.text("colors") != "strategy" {
+        let dims = |color: &str| color.chars().map(|dim| dim.to_digit(10).map(|dim| dim as usize)).collect();
+        let orders: Option<Vec<Vec<usize>>> = parameters.text("colors").split('-').map(dims).collect();
+        let colored = orders.and_then(|orders| plan.with_colors(&orders));
+        plan = colored.ok_or_else(|| parameters.bad("colors", "orders of all dims such as 012-102"))?;
+    }
+    let plan = plan.with_cores(cores);
     let mut members = Vec::with_capacity(n);
     for chip in 0..n {
         let own = row(b, g, chip)?;

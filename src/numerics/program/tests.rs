@@ -34,3 +34,26 @@ fn sorts_are_told_apart() {
     let top_p = Comparator { key: 0, descending: true, order: CompareOrder::Partial, canonical: false, ties: None };
     assert_eq!(comparators("top_p"), [top_p]);
 }
+
+/// A plan's cores and colors: what a torus does not have is refused by its parameter.
+#[test]
+fn plans_of_psum_have_cores_and_colors() {
+    let build = |text: &str, n: usize| {
+        let spec: ProgramSpec = format!("psum[dtype=f32,strategy=StrategyND,tile=1,{text}]").parse().unwrap();
+        spec.build(n, 1).map(|program| program.entry().instructions.len()).map_err(|error| error.to_string())
+    };
+    let whole = build("dims=2x4", 8).unwrap();
+    assert!(build("colors=01,dims=2x4", 8).unwrap() < whole);
+    assert!(build("cores=2,dims=2x4", 16).unwrap() > whole);
+    for (text, n, key) in [
+        ("cores=3,dims=2x4", 8, "cores = `3`"),
+        ("cores=0,dims=2x4", 8, "cores"),
+        ("cores=2,dims=2x4", 8, "dims = `2x4`"),
+        ("colors=0,dims=2x4", 8, "colors = `0`"),
+        ("colors=01-00,dims=2x4", 8, "colors = `01-00`"),
+        ("colors=0a,dims=2x4", 8, "colors = `0a`"),
+    ] {
+        let error = build(text, n).unwrap_err();
+        assert!(error.contains(key), "{text}: {error}");
+    }
+}

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use crate::ir::Unary;
 use crate::num::F32;
 
-use super::eup::Eup;
-use super::stated::{ErrorBound, Implementation, StatedBound};
+use super::super::eup::Eup;
+use super::super::stated::{ErrorBound, Implementation, StatedBound};
 
 /// The table of JAX's `docs/accuracy.md`; of `expm1` and `log1p`, which libtpu 0.0.50 has better, what its `tests/numerics` held before.
 const TABLE: &str = include_str!("measured_errors.csv");
@@ -39,12 +39,12 @@ fn of_ulps(ulps: f64) -> StatedBound {
 }
 
 /// The measured bound of a function's implementation; `None` where nothing was measured.
-pub(super) fn measurement(eup: Eup, unary: Unary, implementation: Implementation) -> Option<ErrorBound> {
+pub fn measurement(eup: Eup, unary: Unary, implementation: Implementation) -> Option<ErrorBound> {
     find(eup, unary.name(), implementation)
 }
 
 /// The largest relative error of a reciprocal that was measured on this generation.
-pub(super) fn of_reciprocal(eup: Eup) -> f64 {
+pub fn of_reciprocal(eup: Eup) -> f64 {
     find(eup, RECIPROCAL, Implementation::Default).map_or(0.0, |bound| bound.at(1.0))
 }
 
@@ -62,7 +62,7 @@ fn find(eup: Eup, function: &str, implementation: Implementation) -> Option<Erro
 
 #[cfg(test)]
 mod tests {
-    use super::super::stated::statement;
+    use super::super::super::stated::statement;
     use super::*;
 
     const ALL: [Eup; 5] = [Eup::PreV5, Eup::V5e, Eup::V5, Eup::V6, Eup::V7];
