@@ -17,8 +17,13 @@ from jax._src import compiler
 from jax._src.interpreters import mlir
 from jax._src.lib import _jax
 from jax.experimental import topologies
-from jaxlib import _hlo
 from jaxlib.mlir import ir
+
+try:
+    from jaxlib import _hlo
+except ImportError:
+    # Before jax 0.10 its functions are part of another module.
+    from jaxlib import _jax as _hlo
 
 # The ends of the files that are read, and what they hold.
 KINDS = {

@@ -34,8 +34,8 @@ impl FolderPair {
             (true, true) => {}
             (folder, _) => {
                 let [folder, file] = if folder { [one, other] } else { [other, one] };
-                let why =
-                    format!("{} is a folder and {} is none; give two of a kind", folder.display(), file.display());
+                let is = if file.exists() { "is a file; give two of a kind" } else { "does not exist" };
+                let why = format!("{} is a folder, and {} {is}", folder.display(), file.display());
                 return Err(Failure::Message(why));
             }
         }

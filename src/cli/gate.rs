@@ -124,7 +124,7 @@ fn accept(baseline: &Path, differences: &[Difference], files: &[File]) -> Result
 /// Names the next command of a red gate: the case to look at, and how the differences are accepted.
 fn next_step(differences: &[Difference], findings: &[Unexpected], out: &mut dyn Write) -> Result<(), Failure> {
     if let Some(found) = findings.first() {
-        summary::wrap(&format!("Next: {}.", summary::next_step(&found.of)), "    ", out)?;
+        summary::wrap(&format!("Next: {}.", summary::next_step(&found.of, found.verdict)), "    ", out)?;
     }
     let differs: Vec<&Difference> = differences.iter().filter(|d| d.change != RowChange::Stray).collect();
     if differs.is_empty() {

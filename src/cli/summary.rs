@@ -118,20 +118,22 @@ pub fn print_verdict(
     paint(ALARM, "NOT as expected", out)?;
     writeln!(out, ": {}.", alarms.join(", "))?;
     let first = suites.iter().flat_map(findings).next();
-    let next = first.map(|found| next_step(&found.of)).unwrap_or_default();
+    let next = first.map(|found| next_step(&found.of, found.verdict)).unwrap_or_default();
     wrap(&format!("Next: {next}."), "    ", out)
 }
 
-/// The command that shows a case, or the suite of a series, as an alarm names it; and the way to expect a finding.
-pub fn next_step(of: &str) -> String {
+/// The command that shows a case, or the suite of a series, as an alarm names it; and the way to expect a finding, or not to.
+pub fn next_step(of: &str, verdict: Verdict) -> String {
     let suite = of.split('/').next().unwrap_or(of);
     // A series has `n` in the place of a size, and is no case.
     let is_series = of.split('/').any(|part| part == "n");
     let shown = if is_series { suite } else { of };
     let shown = shell_word(shown);
-    format!(
-        "`ulpgate explain {shown}` shows why; a finding that is meant gets `expect` and `because` in {SUITES}/{suite}.toml"
-    )
+    let then = match verdict {
+        Verdict::MissingFinding => "a finding that is gone for good loses its `expect` and `because`",
+        _ => "a finding that is meant gets `expect` and `because`",
+    };
+    format!("`ulpgate explain {shown}` shows why; {then} in {SUITES}/{suite}.toml")
 }
 
 /// The sentence after rows that differ from the committed reports: the first case that can be looked at, and the way to accept

@@ -86,6 +86,9 @@ pub enum LayersError {
     /// No array is a layer.
     #[error("the recordings have arguments of the program alone, and no value that it computes")]
     NoLayer,
+    /// Every layer is empty.
+    #[error("no recorded layer has an element: there is nothing to judge")]
+    NoElement,
 }
 
 /// Indices along a dim at which a layer is right, and others at which it is not.
@@ -221,6 +224,9 @@ pub fn layers(
     ids.dedup();
     if ids.is_empty() {
         return Err(LayersError::NoLayer);
+    }
+    if ids.iter().all(|id| program.entry().instructions[*id].shape.elements() == 0) {
+        return Err(LayersError::NoElement);
     }
     let mut judged = Layers { layers: Vec::new(), modes: [None, None], first_outside: [None, None], notes };
     for id in ids {

@@ -188,6 +188,8 @@ fn judge_refuses_settings_that_decide_nothing() {
     safetensors::write(&folder.path("inputs.safetensors"), &inputs).unwrap();
     safetensors::write(&folder.path("y.safetensors"), &[("out0".to_string(), none(2))]).unwrap();
     assert!(run(&folder, 2, "y.safetensors", &[]).err.contains("there is nothing to judge"));
+    let layers = ["layers", "y.safetensors", "y.safetensors", "--program", "m.hlo", "--inputs", "inputs.safetensors"];
+    assert!(folder.exits(2, &layers).err.contains("there is nothing to judge"));
 }
 
 /// The name of an array is of one line: behind its end another verdict could stand.

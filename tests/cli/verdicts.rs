@@ -143,6 +143,8 @@ fn an_expected_finding_must_occur() {
     let folder = Folder::new(&[("keep", &edited(&expected, &[("EXCESS", "off")]))]);
     let ran = folder.exits(1, &["run"]);
     assert!(ran.out.contains("missing-finding") && ran.out.contains("expected because rule B"), "{}", ran.out);
+    let told: String = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("a finding that is gone for good loses its `expect` and `because`"), "{}", ran.out);
 }
 
 #[test]

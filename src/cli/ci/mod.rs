@@ -157,7 +157,7 @@ fn of_suite(suite: &SuiteRecord, places: &Places) -> Group {
         let place = places.of_id(&found.of).unwrap_or_else(|| (file_of(suite.name()), 1));
         let Unexpected { verdict, check, of, note, because, evidence } = found;
         let because = because.map(|because| format!("expected because {because}"));
-        let next = Some(format!("Next: {}.", next_step(&of)));
+        let next = Some(format!("Next: {}.", next_step(&of, verdict)));
         let problem = Problem {
             rule: check,
             verdict: verdict.name().to_string(),
