@@ -231,7 +231,7 @@ fn a_move_that_cannot_be_judged_says_why() {
         (&[&source, "--from", "v6a", "--to", "v6e"], "no chip is called v6a; did you mean `v6e`"),
         (&[&source, "--from", "v6e/defualt/off", "--to", "v6e"], "did you mean `default`"),
         (&[&v6e, &tpu7x, "--to", "tpu7x/default/tpu"], "it is compiled already"),
-        (&[&folder, &tpu7x], "is a folder and"),
+        (&[&folder, &tpu7x], "is a folder, and"),
         (&[&folder, "--from", "v6e", "--to", "v5e"], "is a folder: name two files of it"),
         (&["none.hlo", &tpu7x], "none.hlo: "),
         (&[&v6e, &data("ports/soft_cap.tpu7x.hlo")], "these are not two forms of one program"),

@@ -64,7 +64,7 @@ fn folders_are_paired_by_name() {
     fs::remove_file(folder.path("b/cast.hlo")).unwrap();
     let alone = folder.exits(2, &["same", "a", "b"]);
     assert!(alone.out.contains("cast.hlo\n  in one folder alone"), "{}", alone.out);
-    assert!(folder.exits(2, &["same", "a", "b/equal.hlo"]).err.contains("is a folder and"));
+    assert!(folder.exits(2, &["same", "a", "b/equal.hlo"]).err.contains("is a folder, and"));
 }
 
 /// Changes that a person reviewed stay green; new ones, and those that are gone, do not.
