@@ -29,7 +29,7 @@ pub(super) fn convert(value: Value, to: DType, unit: &VectorUnit) -> Value {
         (Value::Float(from, values), to) if to.is_float() => {
             let mut values = values.into_vec();
             if unit.flushes_narrowed(from) {
-                values.iter_mut().for_each(|v| *v = narrow_f32(*v));
+                values.iter_mut().for_each(|v| *v = vector::narrow_f32(*v));
             }
             for step in conversion_steps(from, to) {
                 vector::in_chunks(&mut values, |_, chunk| vector::round_to(step, chunk));
@@ -144,12 +144,6 @@ pub(super) fn bitcast(value: Value, to: DType) -> Value {
     }
 }
 
-/// A number of f32 as a TPU takes it to a narrower float. bf16 to f32 and back is the identity, as compilers take it to be (modelling
-/// choice).
-pub(super) fn narrow_f32(value: f32) -> f32 {
-    if value.to_bits() & 0xffff == 0 { value } else { flush_f32(value) }
-}
-
 /// `reduce-precision`; a value stays in its type. Where a conversion makes zeros of subnormals, so does a rounding in f32 (modelling
 /// choice).
 pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: Value, unit: &VectorUnit) -> Value {
@@ -157,7 +151,7 @@ pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: 
     let operand = match operand {
         Value::Float(from, values) if is_zeroed(from) => {
             let mut values = values.into_vec();
-            values.iter_mut().for_each(|v| *v = narrow_f32(*v));
+            values.iter_mut().for_each(|v| *v = vector::narrow_f32(*v));
             Value::float(from, values)
         }
         other => other,

@@ -46,7 +46,7 @@ static ROUNDING: LazyLock<Mixer> = LazyLock::new(|| Key::Round.mixer());
 /// A number of f32 as a TPU takes it to a narrower float: a zero, if it is a subnormal that bf16 does not hold.
 fn narrow(symbol: Symbol) -> Symbol {
     match symbol.float() {
-        Some(value) => Symbol::of(Number::Float(integer::narrow_f32(value))),
+        Some(value) => Symbol::of(Number::Float(vector::narrow_f32(value))),
         None if symbol.is_normal() || symbol.is_bf16() => symbol,
         None => {
             let (bare, opposite) = symbol.split_sign();
@@ -190,6 +190,8 @@ struct Function {
     float: bool,
     /// Whether subnormal operands count as zeros.
     flushes: bool,
+    /// Whether subnormal results that the type does not hold become zeros.
+    narrows: bool,
     facts: Facts,
 }
 
@@ -218,7 +220,8 @@ impl Function {
             not_negative: float && never_negative,
             ..Facts::default()
         };
-        Function { unary, mixer: key.mixer(), to, float, flushes: facts.normal, facts }
+        let narrows = to == DType::BF16 && unit.flushes_narrowed(DType::F32);
+        Function { unary, mixer: key.mixer(), to, float, flushes: facts.normal, narrows, facts }
     }
 
     fn of(&self, symbol: Symbol) -> Symbol {
@@ -242,7 +245,9 @@ impl Function {
             Unary::Ceil | Unary::Floor | Unary::RoundNearestAfz | Unary::RoundNearestEven | Unary::Sign
         );
         let result = if rounds && symbol.is_bf16() { result.in_type(DType::BF16) } else { result };
-        if self.to.is_float() { round(result.with(self.facts), self.to) } else { result }
+        let result = if self.float { result.with(self.facts) } else { result };
+        let result = if self.narrows { narrow(result) } else { result };
+        if self.to.is_float() { round(result, self.to) } else { result }
     }
 }
 

@@ -13,20 +13,23 @@ use super::eup::Eup;
 use super::f64_function::function_of_f64;
 use super::rounded_function;
 use super::simd::{self, Work};
-use super::{Divide, VectorUnit, ZeroTie, round_to};
+use super::{Divide, VectorUnit, ZeroTie, narrow_f32, round_to};
 
 /// Applies a function in place, in f32, and rounds to `dtype`; transcendental functions are correctly rounded, then
 /// perturbed where the unit's error model says so.
 ///
 /// On a unit that flushes, subnormal operands count as zeros and subnormal results become zeros. As measured
 /// on jaxlib 0.10.2, `abs` and `negate` keep subnormals, and so do `tanh` and `exponential-minus-one`, which return a
-/// small operand as it is.
+/// small operand as it is. A result in bf16 is that in f32, converted.
 pub fn unary(unary: Unary, dtype: DType, values: &mut [f32], unit: &VectorUnit) {
     in_chunks(values, |_, chunk| {
         let library = unit.error.library();
         let in_steps = library.is_some_and(|library| library.unary_in_steps(unary, dtype, chunk, unit.estimate));
         if !in_steps {
             unary_f32(unary, chunk, unit);
+            if dtype == DType::BF16 && unit.flushes_narrowed(DType::F32) {
+                chunk.iter_mut().for_each(|v| *v = narrow_f32(*v));
+            }
             round_to(dtype, chunk);
         }
     });

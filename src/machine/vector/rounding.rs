@@ -1,6 +1,6 @@
 //! Rounding of working values to a narrower type.
 
-use crate::num::{Direction, Format, Specials, bf16_nearest, round_f64};
+use crate::num::{Direction, Format, Specials, bf16_nearest, flush_f32, round_f64};
 use crate::tensor::DType;
 
 use super::simd::{self, Work};
@@ -25,6 +25,12 @@ impl Work for ToBf16<'_> {
     fn run(self) {
         self.0.iter_mut().for_each(|v| *v = bf16_nearest(*v));
     }
+}
+
+/// A number of f32 as a TPU takes it to a narrower float. bf16 to f32 and back is the identity, as compilers take it to be (modelling
+/// choice).
+pub fn narrow_f32(value: f32) -> f32 {
+    if value.to_bits() & 0xffff == 0 { value } else { flush_f32(value) }
 }
 
 /// `reduce-precision` of values of f32 or bf16, in place, bit for bit as XLA does it (FACTS 1.4): the fraction is rounded
