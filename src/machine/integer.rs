@@ -28,9 +28,7 @@ pub(super) fn convert(value: Value, to: DType, unit: &VectorUnit) -> Value {
         (Value::Float(_, values), DType::BF16) if values.are_bf16() => Value::Float(to, values),
         (Value::Float(from, values), to) if to.is_float() => {
             let mut values = values.into_vec();
-            if unit.flushes_narrowed(from) {
-                values.iter_mut().for_each(|v| *v = vector::narrow_f32(*v));
-            }
+            unit.narrow(from, &mut values);
             for step in conversion_steps(from, to) {
                 vector::in_chunks(&mut values, |_, chunk| vector::round_to(step, chunk));
             }
@@ -147,21 +145,15 @@ pub(super) fn bitcast(value: Value, to: DType) -> Value {
 /// `reduce-precision`; a value stays in its type. Where a conversion makes zeros of subnormals, so does a rounding in f32 (modelling
 /// choice).
 pub(super) fn reduce_precision(exponent_bits: u32, mantissa_bits: u32, operand: Value, unit: &VectorUnit) -> Value {
-    let is_zeroed = |from: DType| mantissa_bits < 23 && unit.flushes_narrowed(from);
-    let operand = match operand {
-        Value::Float(from, values) if is_zeroed(from) => {
-            let mut values = values.into_vec();
-            values.iter_mut().for_each(|v| *v = vector::narrow_f32(*v));
-            Value::float(from, values)
-        }
-        other => other,
-    };
     let by_code = |format: &Format, value: f64| {
         format.decode(vector::reduce_precision_code(format, exponent_bits, mantissa_bits, format.encode(value)))
     };
     match operand {
         Value::Float(dtype @ (DType::F32 | DType::BF16), values) => {
             let mut values = values.into_vec();
+            if mantissa_bits < 23 {
+                unit.narrow(dtype, &mut values);
+            }
             vector::reduce_precision(exponent_bits, mantissa_bits, &mut values);
             Value::float(dtype, values)
         }

@@ -13,7 +13,7 @@ use super::eup::Eup;
 use super::f64_function::function_of_f64;
 use super::rounded_function;
 use super::simd::{self, Work};
-use super::{Divide, VectorUnit, ZeroTie, narrow_f32, round_to};
+use super::{Divide, VectorUnit, ZeroTie, round_to};
 
 /// Applies a function in place, in f32, and rounds to `dtype`; transcendental functions are correctly rounded, then
 /// perturbed where the unit's error model says so.
@@ -27,8 +27,8 @@ pub fn unary(unary: Unary, dtype: DType, values: &mut [f32], unit: &VectorUnit) 
         let in_steps = library.is_some_and(|library| library.unary_in_steps(unary, dtype, chunk, unit.estimate));
         if !in_steps {
             unary_f32(unary, chunk, unit);
-            if dtype == DType::BF16 && unit.flushes_narrowed(DType::F32) {
-                chunk.iter_mut().for_each(|v| *v = narrow_f32(*v));
+            if dtype == DType::BF16 {
+                unit.narrow(DType::F32, chunk);
             }
             round_to(dtype, chunk);
         }

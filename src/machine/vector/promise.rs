@@ -9,7 +9,7 @@ use super::elementwise::RECIPROCAL_FLOOR;
 use super::error_model::Erring;
 use super::function_library::FunctionPromise;
 use super::stated::{ErrorBound, StatedBound, choose};
-use super::{Divide, ErrorModel, Eup, VectorUnit};
+use super::{Divide, ErrorModel, Eup, VectorUnit, narrow_f32};
 
 /// A reciprocal that takes the place of a division.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,6 +39,13 @@ impl VectorUnit {
     /// Whether subnormals are zeros where floats of this type are converted to a narrower one: of f32 on TPUs, as a v4 printed.
     pub fn flushes_narrowed(&self, from: DType) -> bool {
         from == DType::F32 && self.eup != Eup::Exact
+    }
+
+    /// Makes zeros of the subnormals among numbers of this type that a conversion to a narrower one takes for zeros.
+    pub fn narrow(&self, from: DType, values: &mut [f32]) {
+        if self.flushes_narrowed(from) {
+            values.iter_mut().for_each(|v| *v = narrow_f32(*v));
+        }
     }
 
     /// The integer that a conversion between these types makes of NaN, where that is not 0: the largest s32 on TPUs, as a v4 printed.

@@ -21,8 +21,8 @@ const LARGEST: f64 = 0.5451;
 /// The same of exponentials, whose error in a sigmoid was 2^-18 to 2^-19, where 2^-16 is stated.
 const LARGEST_OF_EXPONENTIAL: f64 = 0.27;
 
-/// The errors of log and log1p of v2 to v4 and v5e at both ends of each piece of the mantissa, in units of the stated bound. The pieces with
-/// numbers of four digits go through printed values: of log2 at seven mantissas, of 5^1.5 (at 1.25), and of a logarithm at 1.28
+/// The errors of log and log1p of v2 to v4 and v5e at both ends of each piece of the mantissa, in units of the stated bound. The
+/// pieces with numbers of four digits go through printed values: of log2 at seven mantissas, of 5^1.5 (at 1.25), and of a logarithm at 1.28
 /// (FACTS 3.3). The others are a modelling choice of their size; near 1 they are small, as printed.
 const LOGARITHM_BEFORE_V5: [[f64; 2]; PIECES] = [
     [0.0, 0.18],

@@ -40,24 +40,31 @@ fn of_ulps(ulps: f64) -> StatedBound {
 
 /// The measured bound of a function's implementation; `None` where nothing was measured.
 pub fn measurement(eup: Eup, unary: Unary, implementation: Implementation) -> Option<ErrorBound> {
-    find(eup, unary.name(), implementation)
+    let tolerance = &find(unary.name(), implementation)?[column(eup)?];
+    Some(ErrorBound { tolerances: std::slice::from_ref(tolerance), floor: 2.0 * F32.min_normal() })
 }
+
+/// The errors of a reciprocal a generation, found once: each quotient asks for one.
+static RECIPROCALS: LazyLock<Option<&[StatedBound; 4]>> = LazyLock::new(|| find(RECIPROCAL, Implementation::Default));
 
 /// The largest relative error of a reciprocal that was measured on this generation.
 pub fn of_reciprocal(eup: Eup) -> f64 {
-    find(eup, RECIPROCAL, Implementation::Default).map_or(0.0, |bound| bound.at(1.0))
+    column(eup).zip(*RECIPROCALS).map_or(0.0, |(column, bounds)| bounds[column].at(1.0))
 }
 
-fn find(eup: Eup, function: &str, implementation: Implementation) -> Option<ErrorBound> {
-    let column = match eup {
-        Eup::PreV5 | Eup::V5e => 0,
-        Eup::V5 => 1,
-        Eup::V6 => 2,
-        Eup::V7 => 3,
-        Eup::Exact => return None,
-    };
-    let row = ROWS.iter().find(|row| (row.0, row.1) == (function, implementation))?;
-    Some(ErrorBound { tolerances: std::slice::from_ref(&row.2[column]), floor: 2.0 * F32.min_normal() })
+fn find(function: &str, implementation: Implementation) -> Option<&'static [StatedBound; 4]> {
+    ROWS.iter().find(|row| (row.0, row.1) == (function, implementation)).map(|row| &row.2)
+}
+
+/// The column of a generation.
+fn column(eup: Eup) -> Option<usize> {
+    match eup {
+        Eup::PreV5 | Eup::V5e => Some(0),
+        Eup::V5 => Some(1),
+        Eup::V6 => Some(2),
+        Eup::V7 => Some(3),
+        Eup::Exact => None,
+    }
 }
 
 #[cfg(test)]
