@@ -57,6 +57,11 @@ pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Op
         .map(|(_, name)| name)
 }
 
+/// [`printable`] lines: a name in one of them may hold an end of line, and what looks like a verdict behind it.
+pub fn printable_lines(lines: impl IntoIterator<Item = String>) -> Vec<String> {
+    lines.into_iter().map(|line| printable(&line).into_owned()).collect()
+}
+
 /// The end of an error message about an unknown name: ``did you mean `NAME`?`` with the nearest one, else `known:` and
 /// all of them, or that there is none.
 pub fn hint<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {

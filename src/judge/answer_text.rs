@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::ir::movement::index_of;
-use crate::name::printable;
+use crate::name::printable_lines;
 
 use super::{Judged, JudgedResult};
 
@@ -30,8 +30,7 @@ impl Judged {
     pub fn lines(&self) -> Vec<String> {
         let notes = self.notes.iter().map(|note| format!("note: {note}"));
         let lines = self.results.iter().flat_map(JudgedResult::lines).chain(notes);
-        // A name of the recording may hold an end of line, and what looks like a verdict behind it.
-        lines.map(|line| printable(&line).into_owned()).collect()
+        printable_lines(lines)
     }
 }
 

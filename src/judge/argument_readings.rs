@@ -40,7 +40,7 @@ impl Search<'_> {
             explained = explained.max(self.evidence.least_share(&rows_of(self.evidence, values).0));
         }
         if self.best.as_ref().is_none_or(|best| explained > best.explained) {
-            self.best = Some(Pattern { kind, says, explained, places: Vec::new(), factor: None });
+            self.best = Some(Pattern::new(kind, says, explained));
         }
     }
 

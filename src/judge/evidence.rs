@@ -58,6 +58,11 @@ pub struct Pattern {
 }
 
 impl Pattern {
+    /// A fault without places and without a factor.
+    pub(super) fn new(kind: &'static str, says: String, explained: f64) -> Pattern {
+        Pattern { kind, says, explained, places: Vec::new(), factor: None }
+    }
+
     /// Whether it only says where the difference is.
     pub(super) fn is_place(&self) -> bool {
         ["rows", "columns", "element", "elements", "everywhere"].contains(&self.kind)

@@ -14,7 +14,7 @@ use super::faults;
 use super::figures::{differences, figures, relative_rms};
 use super::marked::sums;
 use super::matmul_criterion as criterion;
-use super::members::{Member, precision_place};
+use super::members::Member;
 use super::{Ground, JudgedResult, Nearest, Part, Verdict};
 
 /// Differences of orders that a result may be from the nearest mode: members are some orders of many.
@@ -368,7 +368,7 @@ fn classes<'a>(
 ) -> (Vec<Class<'a>>, Vec<f64>) {
     let mut classes: Vec<Class> = Vec::new();
     let named = ground.settings.mode.as_ref();
-    let least = named.map_or(0, precision_place);
+    let least = named.map_or(0, |mode| mode.precision.place());
     for member in &ground.members.each {
         let values = member.results[output].data().to_f64s();
         let precision = member.precisions[output];

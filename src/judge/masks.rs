@@ -11,8 +11,8 @@ use super::marked::with_operand;
 /// Other masks than `shown` [..., rows, columns]: what they do, and the elements that they show.
 fn variants(shown: &[bool], dims: &[usize]) -> Vec<(String, Vec<bool>)> {
     let [.., rows, columns] = *dims else { return Vec::new() };
+    let matrix = rows * columns;
     let with = |of: &dyn Fn(usize, usize, usize) -> bool| -> Vec<bool> {
-        let matrix = rows * columns;
         (0..shown.len()).map(|at| of(at / matrix * matrix, at % matrix / columns, at % columns)).collect()
     };
     let at = |start: usize, row: usize, column: usize| shown[start + row * columns + column];
@@ -24,10 +24,10 @@ fn variants(shown: &[bool], dims: &[usize]) -> Vec<(String, Vec<bool>)> {
     offer("shows what it should hide, and hides the rest", shown.iter().map(|shown| !shown).collect());
     offer("has each row one place later", with(&|s, row, column| at(s, (row + rows - 1) % rows, column)));
     offer("has each row one place earlier", with(&|s, row, column| at(s, (row + 1) % rows, column)));
-    for (does, other) in moved_edges(&|row, column| at(0, row, column), [rows, columns]) {
-        // Alike in each batch: a mask that differs from batch to batch is read as it stands above.
-        let is_alike = (0..shown.len()).all(|place| shown[place] == shown[place % (rows * columns)]);
-        if is_alike {
+    // Alike in each batch: a mask that differs from batch to batch is read as it stands above.
+    let is_alike = (0..shown.len()).all(|place| shown[place] == shown[place % matrix]);
+    if is_alike {
+        for (does, other) in moved_edges(&|row, column| at(0, row, column), [rows, columns]) {
             offer(does, with(&|_, row, column| other[row * columns + column]));
         }
     }

@@ -44,11 +44,6 @@ pub(super) fn base_mode(settings: &Settings) -> Option<Mode> {
     Mode::new(chip.map_or("v5e", |chip| chip.name), "default", "off", "").ok()
 }
 
-/// The place of a mode's precision in [`PRECISIONS`]: later ones are more accurate.
-pub(super) fn precision_place(mode: &Mode) -> usize {
-    mode.precision.place()
-}
-
 /// Operations of one evaluation: products of dots, elements of the rest.
 pub(crate) fn work(program: &Program) -> u128 {
     let of = |computation: &crate::ir::Computation| -> u128 {
@@ -131,8 +126,8 @@ impl Members {
 
 impl Member {
     fn new(modes: Vec<String>, mode: Mode, settings: &Settings, results: Vec<Tensor>) -> Member {
-        let precision = if mode.chip.matrix_unit { precision_place(&mode) } else { PRECISIONS.len() - 1 };
-        let is_permitted = settings.mode.as_ref().is_none_or(|named| precision >= precision_place(named));
+        let precision = if mode.chip.matrix_unit { mode.precision.place() } else { PRECISIONS.len() - 1 };
+        let is_permitted = settings.mode.as_ref().is_none_or(|named| precision >= named.precision.place());
         Member { modes, mode, precisions: vec![precision; results.len()], is_permitted, results }
     }
 

@@ -13,7 +13,7 @@ fn transposed(evidence: &Evidence) -> Option<Pattern> {
     let values: Vec<f64> = (0..evidence.values.len()).map(|at| evidence.values[from(at)]).collect();
     let explained = evidence.least_share(&values);
     let says = "the result is transposed".to_string();
-    (explained > EXPLAINS).then(|| Pattern { kind: "transposed", says, explained, places: Vec::new(), factor: None })
+    (explained > EXPLAINS).then(|| Pattern::new("transposed", says, explained))
 }
 
 /// Rows or columns whose values are those of another place.

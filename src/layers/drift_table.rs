@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::judge::Verdict;
-use crate::name::printable;
+use crate::name::printable_lines;
 
 use super::weigh::told;
 use super::{Along, Layer, Layers, SIDES, Side};
@@ -55,8 +55,7 @@ impl Layers {
             });
         }
         lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
-        // A name of a recording may hold an end of line, and what looks like a verdict behind it.
-        lines.iter().map(|line| printable(line).into_owned()).collect()
+        printable_lines(lines)
     }
 }
 

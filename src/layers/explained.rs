@@ -76,9 +76,10 @@ impl Explained {
 /// The place of a mode's precision in [`PRECISIONS`]. Chips without a matrix unit have that of `highest`: f32 results of a TPU are
 /// as honest as theirs, and functions err more there.
 pub(super) fn rank(mode: &Mode) -> usize {
-    match mode.chip.matrix_unit {
-        true => mode.precision.place(),
-        false => PRECISIONS.iter().take_while(|row| row.name != "highest").count(),
+    if mode.chip.matrix_unit {
+        mode.precision.place()
+    } else {
+        PRECISIONS.iter().take_while(|row| row.name != "highest").count()
     }
 }
 

@@ -260,3 +260,20 @@ fn a_file_that_holds_stablehlo_is_told_as_that() {
     let err = folder.exits(2, &["judge", "y.npy", "--program", "m.mlir", "--inputs", "inputs.safetensors"]).err;
     assert!(err.contains("m.mlir") && err.contains("StableHLO") && !err.contains("unknown program"), "{err}");
 }
+
+/// Integers at the end of all have neither a sum nor a successor: the searches for other arguments say what they find all the same.
+#[test]
+fn arguments_at_the_end_of_all_integers_are_judged() {
+    let folder = folder();
+    folder.write("m.hlo", "HloModule m\nENTRY e {\n  q = s64[16] parameter(0)\n  ROOT y = f32[16] convert(q)\n}\n");
+    let numbers = (0..16).map(|at| i64::MAX - at % 2).collect();
+    safetensors::write(
+        &folder.path("inputs.safetensors"),
+        &[("q".to_string(), Tensor::new(&[16], Data::S64(numbers)))],
+    )
+    .unwrap();
+    let wrong = (0..16).map(|at| ((at * 7919) % 1009 - 500) as f32 * 1e16).collect();
+    let wrong = Tensor::new(&[16], Data::F32(wrong));
+    safetensors::write(&folder.path("y.safetensors"), &[("out0".to_string(), wrong)]).unwrap();
+    assert!(run(&folder, 1, "y.safetensors", &[]).out.contains("OUTSIDE"));
+}

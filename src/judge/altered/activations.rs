@@ -42,7 +42,7 @@ pub(super) fn functions(runner: &mut Runner) -> Option<Pattern> {
             if best.as_ref().is_none_or(|best| explained > best.explained) {
                 let of = &evidence.ground.program.entry().instructions[id].name;
                 let says = format!("{of} is {name} in the place of {own}");
-                best = Some(Pattern { kind: "function", says, explained, places: Vec::new(), factor: None });
+                best = Some(Pattern::new("function", says, explained));
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::ir::{Binary, Computation, Instruction, Op, Unary, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
 use super::super::evidence::{Pattern, Runner};
-use super::{result_with_all, values};
+use super::{constant_number, keep, result_with_all, values};
 
 /// Places of a ranking of which the last ones are left out, at most.
 const MOST_PLACES: usize = 16;
@@ -56,10 +56,7 @@ pub(super) fn formulas(runner: &mut Runner) -> Option<Pattern> {
             continue;
         }
         let Some(result) = result_with_all(runner, &[(other.id, altered)]) else { return best };
-        let explained = evidence.least_share(&result);
-        if best.as_ref().is_none_or(|best| explained > best.explained + 1e-3) {
-            best = Some(Pattern { kind: other.kind, says: other.says, explained, places: Vec::new(), factor: None });
-        }
+        keep(&mut best, evidence, &result, other.kind, other.says, None);
     }
     best
 }
@@ -85,22 +82,12 @@ fn fewer_of_the_largest(entry: &Computation, id: ValueId, tensor: &Tensor) -> Ve
     (1..*k.min(&MOST_PLACES)).map(kept).collect()
 }
 
-/// The one number of a constant, behind broadcasts and conversions.
-fn constant(entry: &Computation, mut id: ValueId) -> Option<f64> {
-    while matches!(entry.instructions[id].op, Op::Broadcast { .. } | Op::Reshape | Op::Convert) {
-        id = *entry.instructions[id].operands.first()?;
-    }
-    match &entry.instructions[id].op {
-        Op::Constant(tensor) if tensor.len() == 1 => Some(tensor.data().get_f64(0)).filter(|number| number.is_finite()),
-        _ => None,
-    }
-}
-
 /// The operands of a sum of a value and a constant.
 fn plus_constant(entry: &Computation, id: ValueId) -> Option<(ValueId, f64)> {
     let instruction = &entry.instructions[id];
     let (Op::Binary(Binary::Add), [a, b]) = (&instruction.op, instruction.operands.as_slice()) else { return None };
-    constant(entry, *b).map(|number| (*a, number)).or_else(|| constant(entry, *a).map(|number| (*b, number)))
+    let constant = |id: ValueId| constant_number(entry, id).filter(|number| number.is_finite());
+    constant(*b).map(|number| (*a, number)).or_else(|| constant(*a).map(|number| (*b, number)))
 }
 
 /// A root with its epsilon on the other side.

@@ -108,7 +108,7 @@ pub(super) fn gpu_units(runner: &mut Runner) -> Option<Pattern> {
                 all => format!("all {} dots are", all.len()),
             };
             let says = format!("{which} computed by a matrix unit of a GPU: {}", unit.name);
-            best = Some(Pattern { kind: "gpu-unit", says, explained, places: Vec::new(), factor: None });
+            best = Some(Pattern::new("gpu-unit", says, explained));
         }
     }
     best

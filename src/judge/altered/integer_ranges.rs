@@ -6,7 +6,7 @@ use crate::tensor::{DType, Data, Tensor};
 
 use super::super::arguments::parameter_names;
 use super::super::evidence::{Pattern, Runner};
-use super::{LARGEST, result_with_all, values};
+use super::{LARGEST, keep, result_with_all, values};
 
 /// Bits that integers are kept in.
 const BITS: [u32; 4] = [8, 16, 24, 31];
@@ -36,7 +36,7 @@ pub(super) fn integer_ranges(runner: &mut Runner) -> Option<Pattern> {
                 let explained = evidence.least_share(&result);
                 if best.as_ref().is_none_or(|best| explained > best.explained) {
                     let says = format!("{} {does} {bits} bits", entry.instructions[id].name);
-                    best = Some(Pattern { kind: "integer-range", says, explained, places: Vec::new(), factor: None });
+                    best = Some(Pattern::new("integer-range", says, explained));
                 }
             }
         }
@@ -56,11 +56,12 @@ pub(super) fn integer_arguments(runner: &mut Runner) -> Option<Pattern> {
         }
         let name = names.get(number).map_or("", String::as_str);
         let numbers = argument.data().to_i64s();
-        let mean = numbers.iter().sum::<i64>() as f64 / numbers.len() as f64;
+        let mean = numbers.iter().map(|x| *x as f64).sum::<f64>() / numbers.len() as f64;
         // The middle of a range lies beside the mean.
-        let middles = [mean.floor() as i64, mean.floor() as i64 + 1];
+        let middles = [mean.floor() as i64, (mean.floor() as i64).saturating_add(1)];
         let alike = |value: i64| vec![value; numbers.len()];
-        let plus = |term: i64| numbers.iter().map(|x| x + term).collect::<Vec<i64>>();
+        // A number at the end of all integers stays, and the others move.
+        let plus = |term: i64| numbers.iter().map(|x| x.saturating_add(term)).collect::<Vec<i64>>();
         for (kind, says, changed) in [
             ("left-out", "is left out: zeros stand in its place".to_string(), alike(0)),
             ("left-out", format!("is left out: {} stands in its place", middles[0]), alike(middles[0])),
@@ -73,11 +74,7 @@ pub(super) fn integer_arguments(runner: &mut Runner) -> Option<Pattern> {
             let mut arguments = evidence.ground.arguments.to_vec();
             arguments[number] = Tensor::new(argument.dims(), data);
             let Some(values) = runner.run(evidence.ground.program, &arguments) else { return best };
-            let explained = evidence.least_share(&values);
-            if best.as_ref().is_none_or(|best| explained > best.explained + 1e-3) {
-                let says = format!("{name} {says}");
-                best = Some(Pattern { kind, says, explained, places: Vec::new(), factor: None });
-            }
+            keep(&mut best, evidence, &values, kind, format!("{name} {says}"), None);
         }
     }
     best

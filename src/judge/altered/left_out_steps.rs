@@ -7,7 +7,7 @@ use crate::tensor::{DType, Tensor};
 
 use super::super::evidence::{Pattern, Runner};
 use super::super::marked::with_value;
-use super::{result_with_all, values};
+use super::{keep, result_with_all, values};
 
 /// Instructions between a value and the one that it is made of.
 const FARTHEST: usize = 12;
@@ -18,13 +18,8 @@ pub(super) fn steps(runner: &mut Runner) -> Option<Pattern> {
     let entry = evidence.ground.program.entry();
     let known = values(runner, &is_asked);
     let mut best: Option<Pattern> = None;
-    let mut offer = |values: &[f64], kind: &'static str, says: String| {
-        let explained = evidence.least_share(values);
-        // Of several that explain as much the fewest steps are named: those are tried first.
-        if best.as_ref().is_none_or(|best| explained > best.explained + 1e-3) {
-            best = Some(Pattern { kind, says, explained, places: Vec::new(), factor: None });
-        }
-    };
+    // Of several that explain as much the fewest steps are named: those are tried first.
+    let mut offer = |values: &[f64], kind, says| keep(&mut best, evidence, values, kind, says, None);
     for (id, tensor) in known.iter().enumerate() {
         let op = &entry.instructions[id].op;
         let Some(tensor) = tensor.as_ref().filter(|_| !matches!(op, Op::Parameter(_) | Op::Convert)) else { continue };

@@ -15,7 +15,7 @@ mod operands;
 mod result_functions;
 mod softmax_axis;
 
-use crate::ir::{Instruction, Op, Program, Shape, ValueId};
+use crate::ir::{Computation, Instruction, Op, Program, Shape, ValueId};
 use crate::subject::evaluate;
 use crate::tensor::{Data, Tensor};
 
@@ -39,7 +39,7 @@ pub(super) fn alteration(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
             integer_ranges::integer_arguments,
             left_out_steps::steps,
             formulas::formulas,
-            narrow_types::narrow_types,
+            narrow_types::bf16_types,
             numbers::constants,
             numbers::tables,
             numbers::arguments,
@@ -59,6 +59,31 @@ pub(super) fn alteration(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
         }
     }
     best
+}
+
+/// Keeps a fault that explains more than the best one so far; of those that explain as much the one that was looked for first.
+pub(super) fn keep(
+    best: &mut Option<Pattern>,
+    evidence: &Evidence,
+    values: &[f64],
+    kind: &'static str,
+    says: String,
+    factor: Option<f64>,
+) {
+    let explained = evidence.least_share(values);
+    if best.as_ref().is_none_or(|best| explained > best.explained + 1e-3) {
+        *best = Some(Pattern { factor, ..Pattern::new(kind, says, explained) });
+    }
+}
+
+/// The number that a value has everywhere, where it is a constant behind broadcasts and conversions; none of NaN.
+pub(super) fn constant_number(entry: &Computation, mut id: ValueId) -> Option<f64> {
+    while matches!(entry.instructions[id].op, Op::Broadcast { .. } | Op::Reshape | Op::Convert) {
+        id = *entry.instructions[id].operands.first()?;
+    }
+    let Op::Constant(tensor) = &entry.instructions[id].op else { return None };
+    let first = (!tensor.is_empty()).then(|| tensor.data().get_f64(0))?;
+    (0..tensor.len()).all(|at| tensor.data().get_f64(at) == first).then_some(first)
 }
 
 /// Share of the difference that a later, less plain fault must explain beyond an earlier one.

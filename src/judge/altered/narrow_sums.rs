@@ -149,7 +149,7 @@ fn pattern(evidence: &Evidence, subset: &[Sum], of: usize, accumulator: NarrowAc
         Direction::TowardZero => "toward-zero",
         Direction::NearestEven => "narrow-sum",
     };
-    Pattern { kind, says, explained, places: Vec::new(), factor: None }
+    Pattern::new(kind, says, explained)
 }
 
 /// Terms that a sum adds up for all its results.

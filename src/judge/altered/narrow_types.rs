@@ -10,17 +10,12 @@ use super::super::evidence::{Pattern, Runner};
 /// Instructions of a program that is rewritten.
 const MOST_INSTRUCTIONS: usize = 4096;
 
-/// The program in f16 or bf16 in the place of f32: every operation rounds to it, and the results are given as the declared type.
-pub(super) fn narrow_types(runner: &mut Runner) -> Option<Pattern> {
-    let [f16, bf16] =
-        [(DType::F16, &F16), (DType::BF16, &BF16)].map(|(dtype, format)| in_narrow(runner, dtype, format));
-    match (f16, bf16) {
-        (Some(f16), Some(bf16)) if bf16.explained > f16.explained => Some(bf16),
-        (f16, bf16) => f16.or(bf16),
-    }
+/// The program in bf16 in the place of f32: every operation rounds to it, and the results are given as the declared type.
+pub(super) fn bf16_types(runner: &mut Runner) -> Option<Pattern> {
+    in_narrow(runner, DType::BF16, &BF16)
 }
 
-/// The same in f16 alone, which no chip computes in: compilers may leave f32 for bf16 here and there.
+/// The same in f16, which no chip computes in: compilers may leave f32 for bf16 here and there.
 pub(super) fn f16_types(runner: &mut Runner) -> Option<Pattern> {
     in_narrow(runner, DType::F16, &F16)
 }
@@ -46,7 +41,7 @@ fn in_narrow(runner: &mut Runner, dtype: DType, format: &Format) -> Option<Patte
     let values = evaluate(&narrow, mode, &arguments).ok()?.get(evidence.output)?.data().to_f64s();
     let says = format!("the program is computed in {} in the place of f32", format.name);
     let explained = evidence.least_share(&values);
-    Some(Pattern { kind: "narrow-type", says, explained, places: Vec::new(), factor: None })
+    Some(Pattern::new("narrow-type", says, explained))
 }
 
 /// The program with this type in the place of f32; none where bits are read, or an operation says its own type.

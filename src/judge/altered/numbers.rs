@@ -7,25 +7,10 @@ use crate::tensor::{DType, Data, Tensor};
 use super::super::arguments::parameter_names;
 use super::super::evidence::{Evidence, Pattern, Runner, dot};
 use super::super::marked::with_operand;
-use super::{LARGEST, SETTLED, result_of, result_with, value_of};
+use super::{LARGEST, SETTLED, constant_number, keep, result_of, result_with, value_of};
 
 /// Steps of the search for a constant.
 const STEPS: usize = 8;
-
-/// Keeps the better of two.
-fn keep(
-    best: &mut Option<Pattern>,
-    evidence: &Evidence,
-    values: &[f64],
-    kind: &'static str,
-    says: String,
-    factor: Option<f64>,
-) {
-    let explained = evidence.least_share(values);
-    if best.as_ref().is_none_or(|best| explained > best.explained + 1e-3) {
-        *best = Some(Pattern { kind, says, explained, places: Vec::new(), factor });
-    }
-}
 
 /// An argument in whose place there are zeros or ones, as a bias that is not added, or that is one more or less, as a weight of which
 /// one side holds the difference from 1; or an argument with a factor, as a temperature.
@@ -177,15 +162,8 @@ fn by_slices(
 /// The one number that an operand has everywhere, where it is a constant other than zero.
 fn constant_of(evidence: &Evidence, operand: ValueId) -> Option<(f64, DType)> {
     let entry = evidence.ground.program.entry();
-    let mut at = operand;
-    while matches!(entry.instructions[at].op, Op::Broadcast { .. } | Op::Reshape | Op::Convert) {
-        at = *entry.instructions[at].operands.first()?;
-    }
     let dtype = entry.instructions[operand].shape.dtype().filter(|dtype| dtype.is_float())?;
-    let Op::Constant(tensor) = &entry.instructions[at].op else { return None };
-    let first = (!tensor.is_empty()).then(|| tensor.data().get_f64(0))?;
-    let is_alike = (0..tensor.len()).all(|at| tensor.data().get_f64(at) == first);
-    (is_alike && !first.is_nan() && first != 0.0).then_some((first, dtype))
+    constant_number(entry, operand).filter(|number| *number != 0.0).map(|number| (number, dtype))
 }
 
 /// The result with another number in the place of a constant where these instructions use it.

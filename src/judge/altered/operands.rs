@@ -40,7 +40,7 @@ pub fn operands(evidence: &Evidence) -> Option<Pattern> {
             let explained = if own > 0.0 { 1.0 - left * left } else { 0.0 };
             if explained > EXPLAINS && best.as_ref().is_none_or(|best| explained > best.explained) {
                 let says = format!("matrix products have {says}");
-                best = Some(Pattern { kind: "operands", says, explained, places: Vec::new(), factor: None });
+                best = Some(Pattern::new("operands", says, explained));
             }
         }
     }

@@ -20,10 +20,6 @@ pub(in super::super) fn result_functions(evidence: &Evidence) -> Option<Pattern>
     narrowed(evidence).or_else(|| truncated(evidence)).or_else(|| clipped(evidence)).or_else(|| unsigned(evidence))
 }
 
-fn pattern(kind: &'static str, says: String, explained: f64) -> Pattern {
-    Pattern { kind, says, explained, places: Vec::new(), factor: None }
-}
-
 /// A result all of whose numbers are those of a narrower type, where that type's rounding of the nearest mode's explains them.
 fn narrowed(evidence: &Evidence) -> Option<Pattern> {
     let observed = evidence.compared.observed;
@@ -39,7 +35,7 @@ fn narrowed(evidence: &Evidence) -> Option<Pattern> {
         // Honest results round another way near half of a step.
         let is_explained = changed * 2 > values.len() && equal * 10 > values.len() * 9;
         let says = format!("all numbers are those of {}: the result was rounded to it", format.name);
-        (is_of_type && is_explained).then(|| pattern("rounded", says, equal as f64 / values.len() as f64))
+        (is_of_type && is_explained).then(|| Pattern::new("rounded", says, equal as f64 / values.len() as f64))
     })
 }
 
@@ -65,7 +61,7 @@ fn truncated(evidence: &Evidence) -> Option<Pattern> {
         "the result is rounded toward zero: {is_cut} of the {} elements are so that rounding to nearest would round up",
         told.len()
     );
-    (told.len() > FEW && share > MOSTLY).then(|| pattern("toward-zero", says, share))
+    (told.len() > FEW && share > MOSTLY).then(|| Pattern::new("toward-zero", says, share))
 }
 
 /// Share of the elements that tell a rounding which it must explain: of a rounding on the way it explains half.
@@ -98,7 +94,7 @@ fn clipped(evidence: &Evidence) -> Option<Pattern> {
         (true, false) => format!("the result stays at {low:e} where it should be less: {} elements", at(low)),
         _ => format!("the result stays at {high:e} where it should be more: {} elements", at(high)),
     };
-    (explained > SETTLED).then(|| pattern("saturated", says, explained))
+    (explained > SETTLED).then(|| Pattern::new("saturated", says, explained))
 }
 
 /// A result that has lost its signs.
@@ -106,5 +102,5 @@ fn unsigned(evidence: &Evidence) -> Option<Pattern> {
     let values: Vec<f64> = evidence.values.iter().map(|value| value.abs()).collect();
     let explained = evidence.least_share(&values);
     let is_lost = explained > SETTLED && evidence.compared.observed.iter().all(|value| *value >= 0.0);
-    is_lost.then(|| pattern("left-out", "the sign is left out: all are absolute values".to_string(), explained))
+    is_lost.then(|| Pattern::new("left-out", "the sign is left out: all are absolute values".to_string(), explained))
 }
