@@ -58,8 +58,8 @@ pub fn differences(expressions: &Expressions, sides: [ExpressionId; 2]) -> [Vec<
 /// A rounding, and the operation that has it as an operand.
 type Use = (ExpressionHead, ExpressionHead);
 
-/// The number of times that each rounding below an expression is an operand of each operation that computes. A value that is rounded for one
-/// user and not for another is the same operations as one that is rounded for both.
+/// The number of times that each rounding below an expression is an operand of each operation that computes. A value that is
+/// rounded for one user and not for another is the same operations as one that is rounded for both.
 fn uses_of_roundings(expressions: &Expressions, id: ExpressionId) -> HashMap<Use, usize> {
     let mut uses = HashMap::new();
     for part in expressions.parts([id]).into_iter().filter(|part| !is_of_the_loop(expressions, *part)) {

@@ -53,7 +53,8 @@ pub fn lower(module: &Module) -> Result<Import> {
     lower_or(module, None, false)
 }
 
-/// As [`lower`], but instructions without a meaning here become [`crate::ir::Op::Opaque`], for commands that show a program and do not run it.
+/// As [`lower`], but instructions without a meaning here become [`crate::ir::Op::Opaque`], for commands that show a program and do
+/// not run it.
 ///
 /// # Errors
 /// If the file contradicts itself, or a parameter is of an element type that has no meaning here.

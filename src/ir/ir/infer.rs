@@ -258,12 +258,11 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
             need(4)?;
             let (dtype, dims) = array(operands[0])?;
             ensure!(attributes.reduction_dim + 1 == dims.len(), "ApproxTopK reduces the last dim only");
-            let size = match attributes.aggregate_to_topk {
-                true => attributes.k,
-                false => {
-                    let (n, whole) = (dims[attributes.reduction_dim], attributes.reduction_input_size_override);
-                    approx::output_size(n, dims.len(), attributes.k, attributes.recall_target, whole)?.0
-                }
+            let size = if attributes.aggregate_to_topk {
+                attributes.k
+            } else {
+                let (n, whole) = (dims[attributes.reduction_dim], attributes.reduction_input_size_override);
+                approx::output_size(n, dims.len(), attributes.k, attributes.recall_target, whole)?.0
             };
             Ok(values_and_indices(dtype, &[&dims[..dims.len() - 1], &[size]].concat()))
         }
