@@ -30,8 +30,12 @@ pub enum Switch<'a> {
     Record(&'a Path),
 }
 
+/// The time that tests may be there, however much they may compute: one may wait for a program that never ends, whose time
+/// counts once it has ended.
+const LONGEST: Duration = Duration::from_secs(600);
+
 /// Runs tests of an executable in the copy. They are ended after computing for `limit`, or being there for ten times as
-/// long, and have failed then.
+/// long or for [`LONGEST`], and have failed then.
 pub fn run(
     folder: &Path,
     executable: &Path,
@@ -63,7 +67,7 @@ pub fn run(
             break Some(status);
         }
         computed = processor_time(child.id()).or(computed);
-        if computed.unwrap_or_default() > limit || started.elapsed() > 10 * limit {
+        if computed.unwrap_or_default() > limit || started.elapsed() > (10 * limit).min(LONGEST) {
             // The programs that it started go with it.
             let group = format!("-{}", child.id());
             Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status()?;

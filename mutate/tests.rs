@@ -12,8 +12,8 @@ use crate::runner::{self, Switch};
 /// they notice deserves a quicker one.
 pub const SLOW: Duration = Duration::from_secs(3);
 
-/// The time that a test may take at most.
-const SLOWEST: Duration = Duration::from_secs(1800);
+/// The time that a test may compute at most.
+const SLOWEST: Duration = Duration::from_secs(300);
 
 /// Tests run together while they take no longer than this, so that a fault is met by the cheap ones first.
 const TOGETHER: Duration = Duration::from_millis(500);

@@ -149,8 +149,21 @@ impl Folder {
     }
 
     fn ran(&self, arguments: &[&str]) -> Ran {
-        let output = Command::new(env!("CARGO_BIN_EXE_ulpgate")).args(arguments).current_dir(&self.0).output();
-        let Output { status, stdout, stderr } = output.unwrap();
+        self.ran_within(300, arguments)
+    }
+
+    /// Runs the command, which the system ends after so many seconds of processor time: its exit code is -1 then. A fault can
+    /// keep a command from ever ending, and the test must end all the same.
+    fn ran_within(&self, seconds: u32, arguments: &[&str]) -> Ran {
+        let ulpgate = env!("CARGO_BIN_EXE_ulpgate");
+        let mut command = if cfg!(unix) {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("ulimit -t {seconds}; exec \"$0\" \"$@\""), ulpgate]);
+            shell
+        } else {
+            Command::new(ulpgate)
+        };
+        let Output { status, stdout, stderr } = command.args(arguments).current_dir(&self.0).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Ran { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
     }
