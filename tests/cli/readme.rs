@@ -85,19 +85,26 @@ fn words_of_picture(svg: &str) -> Vec<String> {
 fn commands_of_readme_print_what_its_pictures_show() {
     let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
     let mut reader = Reader::new();
-    let mut pictures = 0;
+    let (mut pictures, mut followed) = (0, 0);
     for line in commands(&readme) {
         let Some(output) = reader.run(&line) else { continue };
         let (_, below) =
             readme.split_once(&format!("$ {line}\n```\n\n![")).unwrap_or_else(|| panic!("`{line}` has no picture"));
         let path = below.split_once("](").unwrap().1.split_once(')').unwrap().0;
         let shown = words_of_picture(&fs::read_to_string(Path::new(ROOT).join(path)).unwrap());
-        let typed = format!("$ {line}\n{}", String::from_utf8(output.stdout).unwrap());
+        let said = String::from_utf8(output.stdout).unwrap();
+        // A command that an output names as the next one works where the reader stands.
+        for next in said.split('`').skip(1).step_by(2).filter(|text| text.starts_with("ulpgate ")) {
+            reader.run(next);
+            followed += 1;
+        }
+        let typed = format!("$ {line}\n{said}");
         let printed: Vec<&str> = typed.split_whitespace().collect();
         assert_eq!(shown, printed, "{path} is another: `python3 scripts/terminal_pictures.py` draws it");
         pictures += 1;
     }
     assert_eq!(pictures, 3);
+    assert!(followed > 0, "no output names a next command");
     drop(reader.root);
 }
 
