@@ -122,9 +122,13 @@ def test_nothing_judged_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
         ulpgate.assert_conforms(lambda x: x * 2, np.float32([1]), chips=[])
     with pytest.raises(ulpgate.Error, match="nothing was judged"):
         ulpgate.assert_same_tokens(lambda x: jnp.argmax(x, -1), lambda x: jnp.argmax(x, -1), X, chips=[])
-    # All that the truth leaves open.
+    # All that the truth leaves open: an element, and a token.
+    is_open = lambda x: 1 / (jnp.exp(x) * jnp.exp(-x) - 1)  # noqa: E731
     with pytest.raises(AssertionError, match="not judged: 1 of 1 elements are undecided"):
-        ulpgate.assert_conforms(lambda x: 1 / (jnp.exp(x) * jnp.exp(-x) - 1), np.float32([0.3]), chips="cpu")
+        ulpgate.assert_conforms(is_open, np.float32([0.3]), chips="cpu")
+    for f in [is_open, lambda x: jnp.argmax(jnp.stack([is_open(x), x]), 0)]:
+        found = ulpgate.audit(f, np.float32([0.3]), topologies=[])
+        assert not found.notes and found.judged() == 0 and "NOTHING was judged" in repr(found)
 
 
 def test_structures_numbers_keys_and_static_arguments_are_taken() -> None:
