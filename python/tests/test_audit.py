@@ -110,6 +110,13 @@ def test_results_that_say_no_token_are_held_to_the_truth(monkeypatch: pytest.Mon
     with pytest.raises(AssertionError, match="ulp at most"):
         ulpgate.assert_conforms(spread, wide, chips="cpu", max_ulp=widest / 2)
     ulpgate.assert_conforms(spread, wide, chips="cpu", max_ulp=widest + 1)
+    # The summary names the largest error of several results.
+    found = ulpgate.audit(lambda x: (x + 1, spread(x), x * 3), wide, topologies=[])
+    assert f"{widest:.6g} ulp at most (out1, " in repr(found).splitlines()[0]
+    # An integer that is another one is so by any tolerance, signed or not: 0.7f32 * 10 is 7 in f32 and less in truth.
+    for dtype in (jnp.int8, jnp.uint8):
+        with pytest.raises(AssertionError, match="error 1 at most"):
+            ulpgate.assert_conforms(lambda x: jnp.floor(x * 10).astype(dtype), np.float32([0.7]), chips="cpu", max_ulp=1000)  # noqa: B023
 
 
 def test_nothing_judged_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,9 +129,13 @@ def test_nothing_judged_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
         ulpgate.assert_conforms(lambda x: x * 2, np.float32([1]), chips=[])
     with pytest.raises(ulpgate.Error, match="nothing was judged"):
         ulpgate.assert_same_tokens(lambda x: jnp.argmax(x, -1), lambda x: jnp.argmax(x, -1), X, chips=[])
-    # All that the truth leaves open.
+    # All that the truth leaves open: an element, and a token.
+    is_open = lambda x: 1 / (jnp.exp(x) * jnp.exp(-x) - 1)  # noqa: E731
     with pytest.raises(AssertionError, match="not judged: 1 of 1 elements are undecided"):
-        ulpgate.assert_conforms(lambda x: 1 / (jnp.exp(x) * jnp.exp(-x) - 1), np.float32([0.3]), chips="cpu")
+        ulpgate.assert_conforms(is_open, np.float32([0.3]), chips="cpu")
+    for f in [is_open, lambda x: jnp.argmax(jnp.stack([is_open(x), x]), 0)]:
+        found = ulpgate.audit(f, np.float32([0.3]), topologies=[])
+        assert not found.notes and found.judged() == 0 and "NOTHING was judged" in repr(found)
 
 
 def test_structures_numbers_keys_and_static_arguments_are_taken() -> None:
@@ -162,3 +173,12 @@ def test_functions_with_other_tokens_are_told_apart(monkeypatch: pytest.MonkeyPa
         ulpgate.assert_same_tokens(f, lambda x: jnp.argmax(x.astype(jnp.float8_e4m3fn).astype(x.dtype), -1), X, chips="cpu")
     with pytest.raises(AssertionError, match="give other results"):
         ulpgate.assert_same_tokens(f, lambda x: jnp.argmax(x), X, chips="cpu")
+    # One token of a set of many is another set; the truth is with the function that says what it does over the real numbers.
+    keep = lambda x: x >= jnp.max(x, -1, keepdims=True)  # noqa: E731
+    and_first = lambda x: keep(x) | (jnp.arange(x.shape[-1]) == 0)  # noqa: E731
+    rows = sum(int(row.argmax()) != 0 for row in np.asarray(X))
+    assert rows > 1
+    for ones, others, truth in [(keep, and_first, (rows, 0)), (and_first, keep, (rows, 0))]:
+        told = rf"{rows} of 8 rows differ \(.*the truth is with the first in {truth[0]}, with the second in {truth[1]}"
+        with pytest.raises(AssertionError, match=told):
+            ulpgate.assert_same_tokens(ones, others, X, chips="cpu")

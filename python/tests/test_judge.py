@@ -48,6 +48,10 @@ def test_honest_results_are_permitted_and_name_a_mode() -> None:
     one_pass = ulpgate.evaluate(MATMUL, X, Y, mode="v5e/default/off")
     assert ulpgate.judge(one_pass, MATMUL, X, Y, chips="v5e").verdict == "bits"
     assert ulpgate.judge(one_pass, MATMUL, X, Y, mode=MODE)[0].verdict == "outside"
+    # One result that is outside is enough.
+    two = MATMUL.replace("ROOT z", "z").replace("}\n}\n", "}\n  n = f32[8,96] negate(x)\n  ROOT t = (f32[8,16], f32[8,96]) tuple(z, n)\n}\n")
+    several = ulpgate.judge([wrong(), -X], two, X, Y, mode=MODE)
+    assert [result.verdict for result in several.results] == ["outside", "bits"] and not several.is_permitted
 
 
 def test_a_failure_says_how_much_differs_and_where_and_why() -> None:

@@ -80,6 +80,9 @@ def test_numbers_of_instructions_count_for_nothing(run, pytester: pytest.Pyteste
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(["*1 findings are new, 0 that*"])
     run([line.format(7, 9).replace("bf16 for", "f16 for"), "a"]).assert_outcomes(failed=2)
+    # Two that are accepted stand for two.
+    run([line.format(7, 9), line.format(8, 9), "a"], "--ulpgate-bless").assert_outcomes(passed=2)
+    run([line.format(1, 2), line.format(3, 4), "a"]).assert_outcomes(passed=2)
 
 
 def test_stale_entries_are_reported_and_removed(run, pytester: pytest.Pytester) -> None:  # type: ignore[no-untyped-def]

@@ -151,3 +151,22 @@ fn mask(sum: &Sum, dtype: DType, lo: usize, hi: usize, factor: f64) -> Option<Te
     let values: Vec<f64> = (0..count).map(|at| if (lo..hi).contains(&term(at)) { factor } else { 1.0 }).collect();
     Some(Tensor::new(&sum.dims, Data::from_f64s(dtype, &values)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Terms of a sum over several dims are counted in the order of these, whatever dims stand between them.
+    #[test]
+    fn terms_are_counted_in_the_order_of_their_dims() {
+        let marked = |along: &[usize], lo: usize, hi: usize| {
+            let sum = Sum { value: 0, along: along.to_vec(), dims: vec![2, 2, 3], terms: 6 };
+            let mask = mask(&sum, DType::F32, lo, hi, 0.0).unwrap().data().to_f64s();
+            (0..12).filter(|at| mask[*at] == 0.0).collect::<Vec<usize>>()
+        };
+        assert_eq!(marked(&[0, 2], 1, 3), [1, 2, 4, 5]);
+        assert_eq!(marked(&[0, 2], 3, 4), [6, 9]);
+        assert_eq!(marked(&[1, 2], 3, 5), [3, 4, 9, 10]);
+        assert_eq!(marked(&[1], 1, 2), [3, 4, 5, 9, 10, 11]);
+    }
+}

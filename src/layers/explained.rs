@@ -130,3 +130,37 @@ fn rows_of(errors: &LocalErrors, width: usize) -> Result<Vec<f64>, EvalError> {
     let together = mean_squares(&errors.on_machine, exact, width);
     Ok(rows.into_iter().zip(together).map(|(apart, together)| apart.max(together)).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hlo::{lower, parse};
+    use crate::tensor::Data;
+
+    const DIMS: [usize; 2] = [3, 2];
+
+    /// The explained mean squares of the rows of two equal products that are joined, over the mean square of the error of one.
+    fn of_two_products(joined: &str) -> Vec<f64> {
+        let numbers = [1.7f32, -3.3, 0.45, 12.9, 7.7, -0.61];
+        let text = format!(
+            "HloModule twice\nENTRY e {{ x = f32[3,2] parameter(0) c = f32[3,2] parameter(1) one = f32[3,2] multiply(x, c) \
+             other = f32[3,2] multiply(x, c) ROOT r = f32[3,2] {joined}(one, other) }}"
+        );
+        let part = lower(&parse(&text).unwrap()).unwrap().program;
+        let inputs = [numbers.to_vec(), vec![0.1; 6]].map(|values| Tensor::new(&DIMS, Data::F32(values)));
+        let mode: Mode = "cpu/highest/off".parse().unwrap();
+        let explained = Explained::new(&part, &inputs, &[mode]).unwrap();
+        let error = |x: f32| f64::from(x * 0.1) - f64::from(x) * f64::from(0.1f32);
+        let of_one = numbers.chunks(DIMS[1]).map(|row| row.iter().map(|x| error(*x).powi(2)).sum::<f64>() / 2.0);
+        explained.modes[0].rows.iter().zip(of_one).map(|(explained, one)| explained / one).collect()
+    }
+
+    /// Errors that add up explain four times the square of one, and errors that cancel here no less than the two of them apart.
+    #[test]
+    fn errors_explain_as_much_together_as_apart_and_the_other_way_round() {
+        for (joined, times) in [("add", 4.0), ("subtract", 2.0)] {
+            let found = of_two_products(joined);
+            assert!(found.len() == 3 && found.iter().all(|found| (found / times - 1.0).abs() < 1e-6), "{found:?}");
+        }
+    }
+}

@@ -185,3 +185,33 @@ fn kept(result: String, tolerance: &Tolerance, trials: [&[ToleranceTrial]; 2]) -
         derivation: if needs_more { other.derivation } else { one.derivation },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::F32;
+
+    /// The proposal and its derivation are those of the chip that errs more, and each chip's counts are its own.
+    #[test]
+    fn a_proposal_is_of_the_chip_that_needs_more() {
+        let tolerance = Tolerance::Ulp(4.0);
+        let trials = |ulps: f64| {
+            let expected = vec![1.0; 8];
+            let computed = expected.iter().map(|x| x + ulps * F32.ulp(*x)).collect();
+            vec![ToleranceTrial { computed, expected, format: &F32, faulty: Vec::new() }]
+        };
+        let (small, large) = (trials(2.0), trials(6.0));
+        let [of_small, of_large] = [&small, &large].map(|trials| ToleranceReport::new(&tolerance, trials).unwrap());
+        assert_ne!(of_small.derivation, of_large.derivation);
+        for (both, verdict) in [([&small, &large], Survival::Unsatisfiable), ([&large, &small], Survival::Survives)] {
+            let found = kept("r".to_string(), &tolerance, both.map(|trials| &trials[..])).unwrap();
+            let counts = both.map(|trials| HonestCounts::of(&ToleranceReport::new(&tolerance, trials).unwrap()));
+            assert_eq!([found.before, found.after], counts);
+            assert_eq!(
+                (found.proposal, found.derivation),
+                (of_large.proposal.to_string(), of_large.derivation.clone())
+            );
+            assert_eq!(found.verdict, verdict);
+        }
+    }
+}

@@ -92,3 +92,33 @@ impl From<Change> for OperationChange {
         OperationChange { aspect, cause: Cause::Compiler, name, op_name, before, after }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Another unit computes the value, whatever else changed and whether its origin is known or not.
+    #[test]
+    fn a_change_of_the_unit_comes_first() {
+        let of = |kind, of_unit, op_name: Option<&str>| {
+            let [name, before, after] = ["v", "one", "other"].map(str::to_string);
+            let op_name = op_name.map(str::to_string);
+            OperationChange::from(Change { kind, name, op_name, before, after, of_unit }).aspect
+        };
+        for (kind, aspect) in [
+            (ChangeKind::RoundingRemoved, Aspect::Precision),
+            (ChangeKind::Widened, Aspect::Precision),
+            (ChangeKind::PrecisionChanged, Aspect::Precision),
+            (ChangeKind::Reordered, Aspect::Order),
+            (ChangeKind::PlanChanged, Aspect::Plan),
+            (ChangeKind::TopkChanged, Aspect::Plan),
+            (ChangeKind::OperationChanged, Aspect::Other),
+            (ChangeKind::AttributeChanged, Aspect::Other),
+        ] {
+            for op_name in [None, Some("jit(f)/dot_general")] {
+                let found = [true, false].map(|of_unit| of(kind, of_unit, op_name));
+                assert_eq!(found, [Aspect::Unit, aspect], "{kind:?} {op_name:?}");
+            }
+        }
+    }
+}

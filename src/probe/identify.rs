@@ -223,3 +223,39 @@ fn nearest(
     }
     Ok(best.map(|(patterns, others)| (merge(patterns), others)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::probe_question::Operation;
+    use super::*;
+    use crate::tensor::{DType, Data};
+
+    /// Of modes that leave equally many answers open the first ones are named, with all that leave the same ones.
+    #[test]
+    fn the_first_of_modes_that_are_equally_near_are_named() {
+        let question = |name: &str| Question {
+            name: name.to_string(),
+            group: "exp",
+            operation: Operation::Exponential,
+            operands: Vec::new(),
+            dtype: DType::F32,
+        };
+        let questions = ["one", "other"].map(question);
+        let answer = |value: f32| Tensor::new(&[1], Data::F32(vec![value]));
+        let asked: Vec<(&Question, Tensor)> = questions.iter().map(|question| (question, answer(1.0))).collect();
+        let asked: Vec<(&Question, &Tensor)> = asked.iter().map(|(question, answer)| (*question, answer)).collect();
+        let mut emulated = EmulatedAnswers::default();
+        // The answers that each mode gives to both questions.
+        let rows = [("v2", [2.0, 2.0]), ("v3", [2.0, 1.0]), ("v4", [1.0, 2.0]), ("v5e", [2.0, 1.0])];
+        let candidates = rows.map(|(chip, values)| {
+            let mode = Mode::new(chip, "default", "off", "").unwrap();
+            for (question, value) in questions.iter().zip(values) {
+                emulated.0.insert((question.name.clone(), arithmetic(question, &mode)), answer(value));
+            }
+            Candidate { mode, values: vec![("chip", chip)] }
+        });
+        let (patterns, others) = nearest(&candidates, &asked, &mut emulated).unwrap().unwrap();
+        let chips: Vec<&str> = patterns.iter().flat_map(|pattern| pattern.values("chip")).collect();
+        assert_eq!((chips, others), (vec!["v3", "v5e"], vec!["one".to_string()]));
+    }
+}

@@ -353,6 +353,19 @@ fn nucleus_counts_what_is_kept() {
         - row 42: truth keeps 1 of 4, 1 more are kept and 1 are missing
     ",
     );
+    // Everything but what truth keeps is not the whole vocabulary.
+    let complement = got(&[&[0, 0, 1, 1], &[1, 1, 1, 1], &[1, 0, 0, 0]]);
+    says(
+        &bench,
+        "nucleus",
+        &none(),
+        &complement,
+        "
+        finding: all_kept=0 rows_beyond=1 kept_extra=2 kept_lost=2 truth_kept=7
+        0 of 3 rows keep everything, 1 go beyond the allowance
+        - row 40: truth keeps 2 of 4, 2 more are kept and 2 are missing
+    ",
+    );
     // One token is within any allowance at all; of two kept ones, two are not within a half.
     for (rows, allowance, expected) in [
         ([&[1, 1, 1, 0], &[1, 1, 1, 1], &[1, 0, 0, 0]], 0.01, Outcome::Pass),

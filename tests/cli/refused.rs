@@ -128,7 +128,7 @@ fn sizes_that_make_no_case_are_refused() {
         let (from, to) = (format!("{key} = {list}"), format!("{key} = []"));
         refused((&from, &to), ":5:1", &[&format!("`{key}` is an empty list")]);
     }
-    for key in ["precision", "excess", "refinement", "seed"] {
+    for key in ["precision", "excess", "refinement", "seed", "recorded"] {
         refused(("n = [8]", &format!("n = [8]\n{key} = []")), ":5:1", &[&format!("`{key}` is an empty list")]);
     }
     let head = TINY.split("[[matrix]]").next().unwrap();

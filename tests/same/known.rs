@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use ulpgate::ir::Tiling;
-use ulpgate::same::{Answer, Assumption, Verdict, compare};
+use ulpgate::same::{Answer, Assumption, Settings, Verdict, compare};
 
-use crate::{ask, is_same, read, settings};
+use crate::{Random, ask, differing, is_same, read, settings};
 
 const V5E: &str = "v5e/default/as-compiled+acc=tiled";
 const V6E: &str = "v6e/default/as-compiled+acc=tiled";
@@ -402,4 +402,24 @@ fn a_term_that_stands_twice_counts_twice_where_that_shows() {
         let answer = ask(&of(5, "copy(x)"), &of(10, "concatenate(x, x), dimensions={0}"), V5E, &[]);
         assert_eq!(is_same(&answer), is_alike, "{operation}: {answer:?}");
     }
+}
+
+/// An array of one dim has other bins than a row of two dims, and so other elements where several share a bin (FACTS 5.2).
+#[test]
+fn the_bins_of_an_array_are_not_those_of_a_row() {
+    let of = |dims: &str, dim: usize, result: &str| {
+        format!(
+            "HloModule m\ngreater {{ a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = s32[] parameter(2)\n d = s32[] parameter(3)\n \
+             ROOT r = pred[] compare(a, b), direction=GT }}\nENTRY main {{\n x = f32[4096] parameter(0)\n w = f32[{dims}] reshape(x)\n \
+             i = s32[{dims}] iota(), iota_dimension={dim}\n z = f32[] constant(-inf)\n n = s32[] constant(-1)\n \
+             t = (f32[{result}], s32[{result}]) custom-call(w, i, z, n), custom_call_target=\"ApproxTopK\", called_computations={{greater}}, \
+             backend_config={{\"top_k\": 40, \"reduction_dim\": {dim}, \"recall_target\": 0.95, \"aggregate_to_topk\": true, \
+             \"reduction_input_size_override\": -1}}\n v = f32[{result}] get-tuple-element(t), index=0\n ROOT r = f32[40] reshape(v)\n}}\n"
+        )
+    };
+    let [array, row] = [of("4096", 0, "40"), of("1,4096", 1, "1,40")];
+    assert!(differing(&read(&array), &read(&row), V5E, 4, &mut Random(5)).1 > 0);
+    let proof = Settings { trials: 0, elements: 0, ..settings(V5E) };
+    assert!(is_same(&compare(&read(&row), &read(&row), &proof).unwrap()));
+    assert!(!is_same(&compare(&read(&array), &read(&row), &proof).unwrap()));
 }

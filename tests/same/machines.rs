@@ -187,3 +187,29 @@ fn one_symbol_has_one_value_on_all_machines() {
     assert!(wrong.is_empty(), "one symbol, and other bits:\n{}", wrong.join("\n"));
     assert!(runs > 4000 && groups > 100_000, "{runs} runs, {groups} symbols");
 }
+
+/// A dot whose rows and columns are all alike: its results differ where they are summed in another order, and there alone. XLA:CPU
+/// sums rows of a matrix times a vector eight at a time, and those left over otherwise.
+#[test]
+fn one_symbol_has_one_value_in_all_places_of_a_dot() {
+    let mut random = Random(31);
+    for ([m, k, n], by_place) in [([12, 40, 1], true), ([1, 40, 12], true), ([5, 300, 9], false), ([8, 40, 1], false)] {
+        let text = format!(
+            "HloModule m\nENTRY main {{\n x = f32[{k}] parameter(0)\n y = f32[{k}] parameter(1)\n \
+             a = f32[{m},{k}] broadcast(x), dimensions={{1}}\n b = f32[{n},{k}] broadcast(y), dimensions={{1}}\n \
+             ROOT r = f32[{m},{n}] dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}\n}}\n"
+        );
+        let inputs: Vec<Vec<Tensor>> =
+            (0..20).map(|_| vec![fill(&mut random, DType::F32, &[k]), fill(&mut random, DType::F32, &[k])]).collect();
+        for mode in ["xla-cpu/default/as-compiled", "v5e/highest/as-compiled", "cpu/default/as-compiled"] {
+            let run = run(mode.to_string(), &text, &mode.parse().unwrap(), &inputs).unwrap();
+            let symbols = &run.symbols[0];
+            let differs = |at: usize| run.results.iter().any(|results| differ(&results[0], 0, &results[0], at));
+            for at in 0..m * n {
+                assert!(symbols[at] != symbols[0] || !differs(at), "{m} {k} {n} on {mode}: {at}");
+            }
+            let is_apart = (0..m * n).any(|at| symbols[at] != symbols[0] && differs(at));
+            assert_eq!(is_apart, by_place && mode.starts_with("xla-cpu"), "{m} {k} {n} on {mode}");
+        }
+    }
+}

@@ -349,6 +349,41 @@ mod tests {
         }
     }
 
+    /// Values are written as they are added.
+    struct Written;
+
+    impl Steps<String> for Written {
+        type Error = String;
+
+        fn cut(&mut self, value: &String, _: Range<usize>) -> Result<String, String> {
+            Ok(value.clone())
+        }
+
+        fn add(&mut self, _: Ring, arrived: String, own: String) -> Result<String, String> {
+            Ok(format!("({arrived}{own})"))
+        }
+    }
+
+    /// A pincer's longer arm is the one that ends at the shard's own device, and so it has the device in the middle of an odd ring;
+    /// four devices are added so on a v4 pod (FACTS 6.2). One way goes round the whole ring.
+    #[test]
+    fn rings_of_any_length_are_added_in_their_order() {
+        let pieces = |strategy: &str, ring: usize| {
+            let plan = CollectivePlan::of(strategy, &[ring]).unwrap();
+            let members: Vec<String> = (0..ring).map(|device| device.to_string()).collect();
+            plan.sums(ring * plan.colors.len(), &members, &mut Written).unwrap().unwrap()
+        };
+        assert_eq!(pieces("StrategyRing", 3), ["((10)2)", "((21)0)", "((02)1)"]);
+        assert_eq!(pieces("StrategyRing", 4), ["((10)(23))", "((21)(30))", "((32)(01))", "((03)(12))"]);
+        let of_five = ["(((21)0)(34))", "(((32)1)(40))", "(((43)2)(01))", "(((04)3)(12))", "(((10)4)(23))"];
+        assert_eq!(pieces("StrategyRing", 5), of_five);
+        let [up, down] = [["((12)0)", "((20)1)", "((01)2)"], ["((21)0)", "((02)1)", "((10)2)"]];
+        assert_eq!(pieces("UniDirection1DRingStrategy", 3), [up, down].concat());
+        let [up, down] = ["((((12)3)4)0)", "((((43)2)1)0)"];
+        let of_five = pieces("UniDirection1DRingStrategy", 5);
+        assert_eq!([&of_five[0], &of_five[5]], [up, down]);
+    }
+
     /// Fewer tiles than colors and shards leave some without any; nothing at all is one piece, as it is.
     #[test]
     fn the_pieces_of_any_number_of_tiles_are_all_of_them() {

@@ -359,3 +359,21 @@ fn same(a: &Shape, b: &Shape) -> Result<()> {
     ensure!(a == b, "operands of one shape are needed, not {a} and {b}");
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each dim of an operand goes along one of its own, in their order: whatever else is said is refused.
+    #[test]
+    fn a_broadcast_takes_each_dim_once_and_in_order() {
+        let [from, to] = [Shape::array(DType::F32, &[2, 2]), Shape::array(DType::F32, &[2, 2, 2])];
+        for first in 0..4 {
+            for second in 0..4 {
+                let op = Op::Broadcast { dims: vec![first, second] };
+                let is_taken = infer(&op, &[&from], &[], Some(&to)).is_ok();
+                assert_eq!(is_taken, first < second && second < 3, "{first} {second}");
+            }
+        }
+    }
+}

@@ -135,3 +135,28 @@ impl Quotient {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::DType;
+
+    /// Bits of the four f32 forms with two scales, by NumPy 2: each pair of forms differs in some line, and so does each from
+    /// `x (1 / (s g))`, which is none.
+    #[test]
+    fn forms_round_as_numpy_does() {
+        let forms = [Quotient::OfProduct, Quotient::ReciprocalOfProduct, Quotient::Reciprocals, Quotient::Twice];
+        for (value, s, g, bits) in [
+            (0.78125, 2.0, 6.4296875, [0x3d78_d87f, 0x3d78_d880, 0x3d78_d880, 0x3d78_d87f]),
+            (4.703125, 0.875, 3.5234375, [0x3fc3_438c, 0x3fc3_438c, 0x3fc3_438d, 0x3fc3_438d]),
+            (1.828125, 6.625, 5.296875, [0x3d55_621a, 0x3d55_6219, 0x3d55_621a, 0x3d55_6219]),
+        ] {
+            for sign in [1.0f32, -1.0] {
+                let x = Maximum { value: sign * value, dtype: DType::F32 };
+                let found = forms.map(|form| form.operands(&x, s, g));
+                let expected = bits.map(|bits| (f64::from(sign * f32::from_bits(bits)), 1.0));
+                assert_eq!(found, expected, "{value} {s} {g}");
+            }
+        }
+    }
+}

@@ -93,6 +93,26 @@ mod tests {
         assert_eq!(Range::of(&[f32::from_bits(1), f32::MAX]), Range { low: -149, high: 127, grid: -149, bits: 24 });
     }
 
+    /// The square of the largest number below 2 has 48 bits: 32 of them fill an f64, and one more does not fit.
+    #[test]
+    fn sums_are_exact_up_to_the_last_bit() {
+        let number = 2.0f32.next_down();
+        let range = Range::of(&[number, -number]);
+        let square = u128::from(number.to_bits() & 0x007f_ffff | 0x0080_0000).pow(2);
+        for terms in [1, 2, 31, 32, 33, 64, 65] {
+            let sum = terms as u128 * square;
+            let is_exact = sum as f64 as u128 == sum;
+            assert!(is_exact || !range.sums_exact_in_f64(range, terms, false), "{terms}");
+            assert_eq!(range.sums_exact_in_f64(range, terms, false), terms <= 32);
+            // A product that is rounded to f32 has 24 bits.
+            assert!(range.sums_exact_in_f64(range, terms << 20, true));
+        }
+        assert!(!range.sums_exact_in_f64(range, 1 << 29, true) && range.sums_exact_in_f64(range, 1 << 28, true));
+        assert!(
+            range.sums_exact_in_two_f64(range, 1 << 28, false) && !range.sums_exact_in_two_f64(range, 1 << 29, false)
+        );
+    }
+
     proptest! {
         /// Every value is within its range's bounds.
         #[test]

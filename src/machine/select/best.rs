@@ -56,5 +56,10 @@ mod tests {
         assert_eq!(last(&[1.0, 3.0, 3.0, 2.0, 3.0]).1, 4);
         assert_eq!(last(&[1.0, NAN, 3.0, 2.0, 3.0]).0, 3.0);
         assert_eq!(last(&[f32::NEG_INFINITY; 4]).1, 3);
+        // Subnormals and zeros are equal on a unit that flushes, whichever comes first, and are ordered on one that does not.
+        for [first, second] in [[1e-40, 0.0], [0.0, -1e-40], [-1e-40, 1e-40], [1e-40, -1e-40]] {
+            let of = |flush| greater_keep(&[first, second], (f32::NEG_INFINITY, -1), &[0, 1], flush).1;
+            assert_eq!([of(true), of(false)], [1, i64::from(second > first)], "{first:e} {second:e}");
+        }
     }
 }

@@ -1,5 +1,5 @@
 use super::{Naming, Permits, Symbol};
-use crate::ir::{Binary, Builder, Mark, Program, Unary};
+use crate::ir::{Binary, Builder, Mark, Op, Program, Unary};
 use crate::tensor::{DType, Data, Tensor};
 use crate::{Arithmetic, Prepared};
 
@@ -161,4 +161,36 @@ fn a_reciprocal_is_rounded_to_the_type_of_its_quotient() {
         traced(&b.finish(&[("r", result)]).unwrap(), "planned/f32/off", 1 << 20).unwrap()
     };
     assert_eq!(of(true), of(false));
+}
+
+/// A subnormal number of f32 is zero in a narrower type on a TPU and itself on a CPU, so that no symbol stands for both.
+#[test]
+fn a_number_that_a_tpu_narrows_has_a_symbol_of_its_own() {
+    let converted = |narrow: DType| {
+        let mut b = Builder::new("convert");
+        let x = b.parameter("x", DType::F32, &[2]).unwrap();
+        let y = b.convert(x, narrow).unwrap();
+        b.finish(&[("y", y)]).unwrap()
+    };
+    let reduced = || {
+        let mut b = Builder::new("reduce-precision");
+        let x = b.parameter("x", DType::F32, &[2]).unwrap();
+        let y = b.op(Op::ReducePrecision { exponent_bits: 8, mantissa_bits: 10 }, &[x]).unwrap();
+        b.finish(&[("y", y)]).unwrap()
+    };
+    let argument = Tensor::new(&[2], Data::F32(vec![1e-39, -1e-39]));
+    for program in [converted(DType::BF16), converted(DType::F16), reduced()] {
+        let of = |mode: &str| {
+            let prepared = Prepared::new(&program);
+            let bound = prepared.bind(std::slice::from_ref(&argument)).unwrap();
+            let values = prepared.evaluate(&mode.parse().unwrap(), &bound).unwrap()[0].data().to_f64s();
+            (values, traced(&program, mode, 1 << 20).unwrap())
+        };
+        let [(zeros, on_tpu), (values, on_cpu)] = ["v5e/default/off", "cpu/default/off"].map(of);
+        assert_eq!(zeros, [0.0, 0.0]);
+        if program.entry().instructions[1].shape.dtype() != Some(DType::F16) {
+            assert!(values[0] > 0.0 && values[1] < 0.0, "{values:?}");
+        }
+        assert!((0..2).all(|at| on_tpu[0][at] != on_cpu[0][at]));
+    }
 }

@@ -126,3 +126,42 @@ pub(super) fn product_errors(honest: &Honest, observed: &Observation, dots: &Dot
     };
     sums.map(error).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::honest::{Honest, Latitude};
+    use super::*;
+    use crate::num::F32;
+
+    /// What holds of errors holds of their negatives: the same places, the same sizes, the other signs.
+    #[test]
+    fn errors_of_the_other_sign_have_the_same_statistics() {
+        let truth = [1.0, -2.0, 0.5, 4.0, -8.0, 3.0, f64::NAN, f64::INFINITY];
+        let errors = [1e-6, -9e-6, 2e-6, -3e-6, 5e-6, -1e-6, 0.0, 0.0];
+        let deviation = vec![1e-6; 8];
+        let statistics = |sign: f64, truth: &[f64]| {
+            let honest = Honest {
+                name: "drawn".to_string(),
+                known: vec![0.0; 8],
+                deviation: deviation.clone(),
+                magnitude: vec![1.0; 8],
+                latitude: Latitude::OF_DOTS,
+            };
+            let computed: Vec<f64> = truth.iter().zip(errors).map(|(t, e)| t + sign * e).collect();
+            Statistics::new(&honest, &Observation { computed: &computed, truth, format: &F32 })
+        };
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-6 * a.abs().max(1.0), "{a} {b}");
+        let one = statistics(1.0, &truth);
+        let (place, largest) = one.largest.unwrap();
+        assert_eq!((place, one.outputs), (1, 6));
+        near(largest, -9.0);
+        for (other, scale) in [(statistics(-1.0, &truth), -1.0), (statistics(-1.0, &truth.map(|t| -t)), 1.0)] {
+            let (place, largest) = other.largest.unwrap();
+            assert_eq!((place, other.outputs, &other.impossible), (1, one.outputs, &one.impossible));
+            near(largest, 9.0);
+            near(other.mean, -one.mean);
+            near(other.mean_square, one.mean_square);
+            near(other.scale_z, scale * one.scale_z);
+        }
+    }
+}

@@ -32,3 +32,44 @@ fn has_no_sign(computation: &Computation, id: ValueId) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Builder, Program};
+    use crate::tensor::DType;
+
+    /// What one operation makes of two values: `x` of any sign, `size` of none and `square`, which is no -0.
+    fn of(op: Op, operands: [&str; 2]) -> bool {
+        let mut b = Builder::new("signs");
+        let x = b.parameter("x", DType::F32, &[4]).unwrap();
+        let y = b.parameter("y", DType::F32, &[4]).unwrap();
+        let size = b.unary(Unary::Abs, x).unwrap();
+        let square = b.binary(Binary::Multiply, y, y).unwrap();
+        let operands = operands.map(|name| match name {
+            "size" => size,
+            "square" => square,
+            "y" => y,
+            _ => x,
+        });
+        let result = b.op(op, &operands).unwrap();
+        let program: Program = b.finish(&[("r", result)]).unwrap();
+        is_no_negative_zero(program.entry(), result)
+    }
+
+    #[test]
+    fn a_sum_is_no_negative_zero_where_one_term_is_none_and_a_product_where_both_have_no_sign() {
+        let [add, multiply, subtract] = [Binary::Add, Binary::Multiply, Binary::Subtract].map(Op::Binary);
+        for (operands, sum, product) in [
+            (["x", "y"], false, false),
+            (["x", "x"], false, true),
+            (["size", "x"], true, false),
+            (["x", "size"], true, false),
+            (["square", "x"], true, false),
+            (["size", "square"], true, true),
+        ] {
+            assert_eq!([of(add.clone(), operands), of(multiply.clone(), operands)], [sum, product], "{operands:?}");
+            assert!(!of(subtract.clone(), operands), "{operands:?}");
+        }
+    }
+}

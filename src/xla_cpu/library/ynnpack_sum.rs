@@ -157,7 +157,7 @@ fn longest_chain(count: usize, lanes: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{longest_chain, sum};
+    use super::{LibrarySum, longest_chain, sum};
 
     /// Every element counts once, whatever is left over at the end; and no sum is further off than its chain of additions
     /// allows.
@@ -178,6 +178,20 @@ mod tests {
                 assert!((f64::from(of(&row)) - exact).abs() <= promised, "{count} in {lanes} lanes");
             }
         }
+    }
+
+    /// Each run's sum is added to those before it: small ones that a large one absorbs are lost, as many as there are runs.
+    #[test]
+    fn sums_of_runs_stay_within_their_promise() {
+        let order = LibrarySum::over(&[1000, 3, 2], &[0, 2]);
+        let mut row = vec![0.75 * 2f32.powi(-26); 2000];
+        (row[0], row[1]) = (1.0, 0.0);
+        let exact: f64 = row.iter().map(|v| f64::from(*v)).sum();
+        let error = (f64::from(order.flushed_sums::<false>(&row, [2000, 1], 0.0, true)[0]) - exact).abs();
+        let promised = |chain: u64| chain as f64 * 2f64.powi(-24) * exact;
+        assert!(error <= promised(order.longest_chain(2000, true)), "{error:e}");
+        // Within one run there is one addition.
+        assert!(error > promised(longest_chain(2, 16)), "{error:e}");
     }
 
     /// The rounding errors of the last level are compensated: 2^24 and then ones, which plain f32 sums lose.

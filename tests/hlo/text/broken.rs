@@ -175,6 +175,8 @@ fn errors_of_instructions() {
         ("x = f32[] parameter(x)", "line 3, column 23: expected a parameter's number, found \"x\""),
         ("x = f32[] parameter(0", "line 4, column 1: expected \")\" after the operands, found \"}\""),
         ("x = f32[] constant(one)", "line 3, column 22: expected a number, true, false, inf or nan, found \"one\""),
+        ("x = f32[] constant(--1)", "line 3, column 22: expected a number, true, false, inf or nan, found \"--1\""),
+        ("x = f32[] constant(-)", "line 3, column 22: expected a number, true, false, inf or nan, found \"-\""),
         ("x = f32[] constant(1e)", "line 3, column 22: expected a number, true, false, inf or nan, found \"1e\""),
         ("x = f32[] constant(1 2)", "line 3, column 24: expected \")\" after the operands, found \"2\""),
         ("x = f32[] constant(nan(7))", "line 3, column 25: expected the payload of a nan, such as (0x400001)"),

@@ -68,6 +68,7 @@ fn layouts_are_of_their_arrays() {
         ),
         ("f32[2]{0:T(0)}", 12, "a tile has no size 0"),
         ("f32[2]{0:T(8)(0,2)}", 15, "a tile has no size 0"),
+        ("f32[2]{0:T(8,0)}", 12, "a tile has no size 0"),
         ("f32[2]{0:T()}", 12, "a tile's size is a number from 1 or \"*\", not \"\""),
         ("f32[2]{0:T(*,-8)}", 12, "a tile's size is a number from 1 or \"*\", not \"-8\""),
         ("f32[2]{0:T(8,)}", 12, "a tile's size is a number from 1 or \"*\", not \"\""),
