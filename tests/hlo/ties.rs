@@ -284,3 +284,30 @@ fn the_total_order_has_two_spellings() {
     let refused = lower(&parse(&text(", order=SIGNED")).unwrap()).unwrap_err();
     assert_eq!(refused.why, "unknown order `SIGNED`; known are PARTIAL and TOTAL");
 }
+
+/// Rows share one row of positions. In f64 each position is a term of its own; positions of any type keep it.
+#[test]
+fn an_argmax_of_rows_has_the_type_of_its_positions() {
+    let types =
+        [(DType::F64, "s64"), (DType::F64, "s32"), (DType::F32, "s64"), (DType::F32, "s32"), (DType::BF16, "u32")];
+    for (dtype, index) in types {
+        for (direction, init, extremes, places) in
+            [("GT", "-inf", [3.0, 6.0], [2.0, 0.0]), ("LT", "inf", [1.0, 4.0], [0.0, 1.0])]
+        {
+            let alone = best(dtype, direction, "LT", init).replace("s32", index);
+            let (region, _) = alone.split_at(alone.find("ENTRY").unwrap());
+            let text = format!(
+                "{region}ENTRY e {{\n x = {dtype}[2,3] parameter(0)\n n = {index}[2,3] iota(), iota_dimension=1\n \
+                 z = {dtype}[] constant({init})\n k = {index}[] constant(0)\n \
+                 ROOT r = ({dtype}[2], {index}[2]) reduce(x, n, z, k), dimensions={{1}}, to_apply=best\n}}\n"
+            );
+            let x = Tensor::new(&[2, 3], tensor(dtype, &[1, 2, 3, 6, 4, 5]).data().clone());
+            gives(&text, std::slice::from_ref(&x), &[&extremes, &places]);
+            let program = program(&text);
+            for mode in modes(&program) {
+                let results = subject::evaluate(&program, &mode.parse().unwrap(), std::slice::from_ref(&x)).unwrap();
+                assert_eq!(results[1].dtype().name(), index, "{mode}\n{text}");
+            }
+        }
+    }
+}
