@@ -295,7 +295,13 @@ fn an_argmax_of_rows_has_the_type_of_its_positions() {
             [("GT", "-inf", [3.0, 6.0], [2.0, 0.0]), ("LT", "inf", [1.0, 4.0], [0.0, 1.0])]
         {
             let alone = best(dtype, direction, "LT", init).replace("s32", index);
-            let (region, _) = alone.split_at(alone.find("ENTRY").unwrap());
+            // As JAX writes it: a NaN is better than any number.
+            let better = format!("better = pred[] compare(v, w), direction={direction}\n");
+            let more = better.replacen("better", "more", 1);
+            let or_nan = "nan = pred[] compare(v, v), direction=NE\n better = pred[] or(more, nan)\n";
+            let jax = alone.replace(&better, &format!("{more} {or_nan}"));
+            assert_ne!(jax, alone);
+            let (region, _) = jax.split_at(jax.find("ENTRY").unwrap());
             let text = format!(
                 "{region}ENTRY e {{\n x = {dtype}[2,3] parameter(0)\n n = {index}[2,3] iota(), iota_dimension=1\n \
                  z = {dtype}[] constant({init})\n k = {index}[] constant(0)\n \
