@@ -24,6 +24,8 @@ The files, all below --out:
     {cpu,tpu/GENERATION}/NAME.excess_off.hlo    the same with the flag false
     cpu/NAME.inputs.safetensors                 arg0, arg1, ...: the leaves of the arguments, in JAX's order
     cpu/NAME.excess_{on,off}.outputs.safetensors    out0, out1, ...: what XLA:CPU computed from these inputs
+    {cpu,tpu/GENERATION}/NAME.cut_inputs.safetensors    of a program for several devices (StableHLO of jax.jit over a mesh):
+                                                what each of them takes of the inputs, arg0@0, ..., for the compiled files
     {cpu,tpu/GENERATION}/NAME.made.json         what made them: releases, topology, flags, function, shapes, draw, seed
                                                 (`ulpgate hlo diff` tells what differs between two)
 
@@ -359,11 +361,25 @@ def read_tensors(path, prefix):
     return [named[f"{prefix}{i}"] for i in range(len(named))]
 
 
-def write_tensors(path, prefix, arrays):
-    """Tensors by their numbered names, contiguous; scalars stay scalars."""
-    named = {f"{prefix}{i}": np.array(jnp.asarray(array), order="C") for i, array in enumerate(arrays)}
+def write_tensors(path, named):
+    """Tensors by their names, contiguous; scalars stay scalars. Types that safetensors does not have stand in wider ones, as those
+    that `ulpgate hlo eval` writes."""
+    wider = {"int4": np.int8, "int2": np.int8, "uint4": np.uint8, "uint2": np.uint8}
+    arrays = {name: np.array(jnp.asarray(array), order="C") for name, array in named.items()}
+    held = {name: array.astype(wider.get(array.dtype.name, array.dtype)) for name, array in arrays.items()}
     # Not save_file, which lets nobody else read what it writes.
-    path.write_bytes(save(named))
+    path.write_bytes(save(held))
+
+
+def numbered(arrays):
+    return {f"arg{number}": array for number, array in enumerate(arrays)}
+
+
+def write_cut(folder, name, compiled, arguments):
+    """Writes what each of several devices takes; nothing where there is one device."""
+    executable = compiled["excess_on"]
+    if isinstance(executable, stablehlo.Executable) and executable.device_count > 1:
+        write_tensors(folder / f"{name}.cut_inputs.safetensors", executable.cut(jax.tree.leaves(arguments)))
 
 
 def on_cpu(f, name, folder, arguments, made):
@@ -372,16 +388,17 @@ def on_cpu(f, name, folder, arguments, made):
     placed = [jax.tree.map(lambda leaf: leaf if isinstance(leaf, (int, float)) else jax.device_put(leaf, device), a) for a in arguments]
     is_program = isinstance(f, stablehlo.Program)
     compiled = write(folder, name, stablehlo.lower_for_cpu(f) if is_program else lowering.lower_for_cpu(f, *placed), made)
-    write_tensors(folder / f"{name}.inputs.safetensors", "arg", jax.tree.leaves(arguments))
+    write_tensors(folder / f"{name}.inputs.safetensors", numbered(jax.tree.leaves(arguments)))
+    write_cut(folder, name, compiled, arguments)
     for setting, executable in compiled.items():
-        write_tensors(folder / f"{name}.{setting}.outputs.safetensors", "out", jax.tree.leaves(executable(*placed)))
+        write_tensors(folder / f"{name}.{setting}.outputs.safetensors", stablehlo.named_results(executable, placed))
 
 
 def for_topology(f, name, folder, topology, arguments, made):
-    """Writes the HLO that the TPU compiler makes for one chip of this topology."""
+    """Writes the HLO that the TPU compiler makes for one chip of this topology, or for as many as a program has."""
     is_program = isinstance(f, stablehlo.Program)
     lowered = stablehlo.lower_for_topology(f, topology) if is_program else lowering.lower_for_topology(f, topology, *arguments)
-    write(folder, name, lowered, made, topology)
+    write_cut(folder, name, write(folder, name, lowered, made, topology), arguments)
 
 
 def of_program(program, given):
@@ -444,6 +461,9 @@ def main():
     wide = ("int64", "uint64", "float64")
     dtypes = [np.dtype(leaf.dtype) for value in arguments for leaf in leaves(value) if hasattr(leaf, "dtype")]
     jax.config.update("jax_enable_x64", any(dtype.name in wide for dtype in dtypes))
+    if is_program and f.devices > 1:
+        # Before the first device is asked for.
+        jax.config.update("jax_num_cpu_devices", f.devices)
     if not options.inputs:
         arguments = draw_arguments(arguments, options.seed, options.scale, options.draw == "rows", fan_ins(f, arguments))
     try:

@@ -38,6 +38,14 @@ def called(equation):
     return None
 
 
+def parts_of_scan(params):
+    """The number of constants of a scan, and of values that it carries; releases of jax before 0.12 have them as numbers."""
+    if "num_consts" in params:
+        return params["num_consts"], params["num_carry"]
+    consts, carried, _ = params["ft_in"].unpack()
+    return len(consts), len(carried)
+
+
 class Roles:
     """Which argument each value is, and what is done with arguments."""
 
@@ -72,7 +80,7 @@ class Roles:
             elif inner is not None:
                 results = self.walk(inner, own)
             elif name == "scan":
-                consts, carried = equation.params["num_consts"], equation.params["num_carry"]
+                consts, carried = parts_of_scan(equation.params)
                 # What a trip hands to the next is computed but for the first.
                 self.read.update(one for one in own[consts : consts + carried] if one is not None)
                 self.walk(equation.params["jaxpr"], own[:consts] + [None] * carried + own[consts + carried :])
@@ -173,7 +181,7 @@ class Softmaxes:
         return [value(atom) for atom in jaxpr.outvars]
 
     def scan(self, params, given):
-        consts, carried, length = params["num_consts"], params["num_carry"], params["length"]
+        (consts, carried), length = parts_of_scan(params), params["length"]
         constant, carry, each = given[:consts], given[consts : consts + carried], given[consts + carried :]
         stacked = [None] * length
         for trip in reversed(range(length)) if params["reverse"] else range(length):

@@ -38,6 +38,46 @@ def test_a_sampler_is_audited_on_the_cpu() -> None:
     assert "keep_max for cpu" in repr(found) and "<table>" in found._repr_html_()
 
 
+SEVERAL_DEVICES = """
+import numpy as np, jax, ulpgate
+from jax.sharding import Mesh, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("i",))
+shard_map = getattr(jax, "shard_map", None) or __import__("jax.experimental.shard_map", fromlist=["shard_map"]).shard_map
+rows = lambda out: shard_map(lambda x, w: jax.lax.psum(x @ w, "i") if out == P() else jax.lax.psum_scatter(x @ w, "i", tiled=True),
+                             mesh=mesh, in_specs=(P(None, "i"), P("i", None)), out_specs=out)
+x = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
+w = np.random.default_rng(1).standard_normal((16, 8)).astype(np.float32)
+for out in (P(), P("i")):
+    text = jax.jit(rows(out)).lower(x, w).as_text()
+    found = ulpgate.audit_stablehlo(text, x, w, topologies=[])
+    print(sorted(found.arrays["cpu/excess_on"]), [str(error.result) for error in found.errors.get("cpu/excess_on", [])], found.notes)
+    print(ulpgate.diff(text, found.targets["cpu"].before))
+"""
+
+
+def test_stablehlo_of_several_devices_is_audited_on_each() -> None:
+    import os
+    import subprocess
+    import sys
+
+    flags = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+    told = subprocess.run([sys.executable, "-c", SEVERAL_DEVICES], env=flags, capture_output=True, text=True, timeout=300)
+    assert told.returncode == 0, told.stderr
+    whole, same, parts, other = told.stdout.splitlines()
+    assert whole == "['out0'] ['out0'] []", "all devices have all of the sum, which is XLA:CPU's own"
+    assert parts.startswith("['out0@0', 'out0@1', 'out0@2', 'out0@3'] [] [\"cpu: devices have parts of out0:")
+    assert same == other == "no change of precision"
+
+
+def test_stablehlo_of_more_devices_than_there_are_is_refused() -> None:
+    text = "module attributes {mhlo.num_%s = 64 : i32} { func.func @main(%%x: tensor<64xf32>) -> tensor<64xf32> { return %%x : tensor<64xf32> } }"
+    with pytest.raises(ulpgate.Error, match="it is for 64 devices, and this process has .* set XLA_FLAGS=--xla_force_host"):
+        ulpgate.audit_stablehlo(text % "partitions", np.zeros(64, np.float32), topologies=[])
+    with pytest.raises(ulpgate.Error, match="mhlo.num_replicas is 64: give a program of one replica"):
+        ulpgate.audit_stablehlo(text % "replicas", np.zeros(64, np.float32), topologies=[])
+
+
 def test_stablehlo_is_audited_as_the_function_that_it_was(tmp_path) -> None:  # type: ignore[no-untyped-def]
     from pathlib import Path
 

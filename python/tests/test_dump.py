@@ -243,3 +243,44 @@ def test_a_manifest_says_what_made_a_dump(run, tmp_path, monkeypatch):
     assert made["flags"] == {"XLA_FLAGS": "--xla_cpu_enable_fast_math=false"}
     assert (made["function"], made["shapes"]) == ("f.py:greedy", ["x=bf16[4,64]", "axis=-1"])
     assert (made["draw"], made["seed"], made["scale"]) == ("rows", 3, 1.0)
+
+
+SHARDED = """
+module @sharded attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["i"=2]>
+  func.func @main(%x: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"i"}, {}]>}) -> tensor<4x8xf32> {
+    %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"i"}, {}]>] out_shardings=[<@mesh, [{"i"}, {}]>] manual_axes={"i"} (%y: tensor<2x8xf32>) {
+      %1 = stablehlo.exponential %y : tensor<2x8xf32>
+      sdy.return %1 : tensor<2x8xf32>
+    } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    return %0 : tensor<4x8xf32>
+  }
+}
+"""
+
+
+def test_stablehlo_of_several_devices_is_cut(run, tmp_path):
+    from safetensors.numpy import load
+
+    (tmp_path / "sharded.mlir").write_text(SHARDED)
+    told = run("sharded.mlir", "--out", "dumps")
+    assert told.returncode == 0, told.stderr
+    assert "num_partitions=2" in (tmp_path / "dumps/cpu/sharded.excess_on.hlo").read_text()
+    whole, parts, results = (
+        load((tmp_path / f"dumps/cpu/sharded.{what}.safetensors").read_bytes()) for what in ("inputs", "cut_inputs", "excess_on.outputs")
+    )
+    assert list(whole) == ["arg0"] and sorted(parts) == ["arg0@0", "arg0@1"] and sorted(results) == ["out0@0", "out0@1"]
+    assert (np.concatenate([parts["arg0@0"], parts["arg0@1"]]) == whole["arg0"]).all()
+    np.testing.assert_allclose(results["out0@1"], np.exp(whole["arg0"][2:]), rtol=1e-5)
+
+
+def test_results_that_safetensors_has_no_type_for(run, tmp_path):
+    from safetensors.numpy import load
+
+    (tmp_path / "g.py").write_text(
+        "import jax, jax.numpy as jnp\n\ndef mixed(x):\n    return (x * 3).astype(jnp.int4), jax.random.split(jax.random.key(1), 2)\n"
+    )
+    told = run("g.py:mixed", "f32[8]", "--out", "dumps", "--draw", "normal")
+    assert told.returncode == 0, told.stderr
+    results = load((tmp_path / "dumps/cpu/mixed.excess_on.outputs.safetensors").read_bytes())
+    assert results["out0"].dtype == np.int8 and results["out1"].shape == (2, 2) and results["out1"].dtype == np.uint32

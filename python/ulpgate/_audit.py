@@ -73,6 +73,8 @@ class Target:
     """HLO text that the compiler makes of it without that flag."""
     measured: dict[str, Results] = field(default_factory=dict, repr=False)
     """Results that XLA itself computed, by setting (``excess_on``); of the CPU alone."""
+    cut: dict[str, Array] | None = field(default=None, repr=False)
+    """The arguments that each of several devices takes, by name (``arg0@0``); none where all take what the program takes."""
 
 
 def lower(
@@ -119,12 +121,19 @@ def compile_targets(for_target: Callable[[str | None], Any], dynamic: Sequence[A
         measured = {}
         if topology is None:
             for setting, executable in compiled.items():
-                leaves = jax.tree.leaves(executable(*dynamic))
-                results = {f"out{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-                measured[setting] = Results(results, {}, {})
+                measured[setting] = Results(stablehlo().named_results(executable, dynamic), {}, {})
         mode = f"{'xla-cpu' if topology is None else name}/default/as-compiled"
-        found.append(Target(name, mode, before, texts["excess_on"], texts["excess_off"], measured))
+        cut = _cut(compiled["excess_on"], dynamic)
+        found.append(Target(name, mode, before, texts["excess_on"], texts["excess_off"], measured, cut))
     return found
+
+
+def _cut(executable: Any, arguments: Sequence[Any]) -> dict[str, Array] | None:
+    """The arguments of several devices, as the executable takes them."""
+    reads = stablehlo()
+    if not isinstance(executable, reads.Executable) or executable.device_count == 1:
+        return None
+    return dict(executable.cut(arguments))
 
 
 @dataclass(frozen=True)
@@ -273,8 +282,8 @@ def audit_stablehlo(
     ``program`` is a path (``Path("model.mlir")``, ``.mlirbc``, or ``.pb``: a serialised HloModuleProto; also as a string),
     StableHLO as text, or its bytecode. ``args`` are arrays of the program's types, in its order; all else is as of ``audit``.
 
-    Raises ``Error`` if jax, or libtpu for topologies that are asked for, is missing, the program is of several devices, or the
-    arguments are of other types.
+    Raises ``Error`` if jax, or libtpu for topologies that are asked for, is missing, the process has fewer CPU devices than the program, or
+    the arguments are of other types. Of a program for several devices each device's results are given (``out0@0``).
 
     >>> import jax
     >>> text = jax.jit(lambda x: x * 0.1).lower(np.float32([1, 2])).as_text()        # or any framework's
@@ -333,9 +342,10 @@ def _judge(
     found: Audit, target: Target, arguments: list[Array], asked: list[str] | None, round_to: str, truths: list[str]
 ) -> None:
     name, texts = target.name, {"excess_on": target.excess_on, "excess_off": target.excess_off}
-    _record(found, name, diff(target.excess_off, target.excess_on, *arguments, mode=target.mode))
+    given = arguments if target.cut is None else [target.cut]
+    _record(found, name, diff(target.excess_off, target.excess_on, *given, mode=target.mode))
     for setting, text in texts.items():
-        results = evaluate(text, *arguments, mode=target.mode)
+        results = evaluate(text, *given, mode=target.mode)
         found.arrays[f"{name}/{setting}"] = results
         measured = target.measured.get(setting)
         if measured is not None:
@@ -347,6 +357,11 @@ def _judge(
         found.arrays["exact"] = exact(target.before, *arguments, round_to=round_to)
         truths.append(target.before)
     sets = [found.arrays[f"{name}/{setting}"] for setting in texts]
+    parts = sorted({at.partition("@")[0] for results in sets for at in results if "@" in at})
+    if parts:
+        told = "errors and tokens are not judged; `arrays` has each device's part"
+        found.notes.append(f"{name}: devices have parts of {', '.join(parts)}: {told}")
+        return
     for setting in texts:
         found.errors[f"{name}/{setting}"] = result_errors(found.arrays[f"{name}/{setting}"], found.arrays["exact"])
     for setting, rows in zip(texts, token_rows(target.before, arguments, sets, asked), strict=True):

@@ -31,7 +31,7 @@ def stablehlo() -> ModuleType:
 def program_of(program: str | bytes | os.PathLike[str]) -> Any:
     """The program of a file (a path, also as a string), of StableHLO as text, or of its bytecode.
 
-    Raises ``Error`` if jax is missing, or there is no program of one device.
+    Raises ``Error`` if jax is missing, or there is no program in it.
     """
     reads = stablehlo()
     try:
@@ -47,7 +47,7 @@ def program_of(program: str | bytes | os.PathLike[str]) -> Any:
 def text_before(program: str | bytes | os.PathLike[str]) -> str:
     """The HLO text of a program before compilation."""
     reads = stablehlo()
-    return str(reads.without_folders(reads.lower_for_cpu(program_of(program)).as_text()))
+    return str(reads.without_folders(reads.text_before(program_of(program))))
 
 
 def is_exchanged(path: str | os.PathLike[str]) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from jax._src import compiler
 from jax._src.interpreters import mlir
 from jax._src.lib import _jax
+from jax._src.sharding_impls import GSPMDSharding
 from jax.experimental import topologies
 from jaxlib.mlir import ir
 
@@ -61,9 +62,11 @@ class Argument:
 class Program:
     """A program of no framework: StableHLO, and the arguments of its entry."""
 
-    def __init__(self, name: str, bytecode: bytes, arguments: list[Argument]) -> None:
+    def __init__(self, name: str, bytecode: bytes, arguments: list[Argument], devices: int = 1) -> None:
         self.name = name
         self.arguments = arguments
+        # The number of devices that it is for, of which each holds a part.
+        self.devices = devices
         self._bytecode = bytecode
 
     @contextlib.contextmanager
@@ -115,9 +118,9 @@ def parse(data: bytes, name: str = "program", kind: str = ".mlir") -> Program:
                 module = _jax.mlir.deserialize_portable_artifact(data)
         except Exception as error:
             raise ProgramError(f"it is no StableHLO: {_first_line(error)}") from error
-        _check_devices(module)
+        devices = _devices(module)
         arguments = [_argument(number, kind) for number, kind in enumerate(_entry(module).type.inputs)]
-        return Program(name, _bytecode_of(module), arguments)
+        return Program(name, _bytecode_of(module), arguments, devices)
 
 
 def _bytecode_of(module: Any) -> bytes:
@@ -186,13 +189,20 @@ def _entry(module: Any) -> Any:
     raise ProgramError("the StableHLO has no function main, which is XLA's entry")
 
 
-def _check_devices(module: Any) -> None:
-    for what in ("num_partitions", "num_replicas"):
+def _devices(module: Any) -> int:
+    """The number of devices of a module; each is a partition, as of a function that is jitted over a mesh."""
+
+    def count(name: str) -> int:
         given = module.operation.attributes
-        name = f"mhlo.{what}"
-        if name in given and ir.IntegerAttr(given[name]).value != 1:
-            count = ir.IntegerAttr(given[name]).value
-            raise ProgramError(f"{name} is {count}: give the program of one device")
+        return int(ir.IntegerAttr(given[name]).value) if name in given else 1
+
+    replicas = count("mhlo.num_replicas")
+    if replicas != 1:
+        raise ProgramError(
+            f"mhlo.num_replicas is {replicas}: give a program of one replica, with partitions for its devices, "
+            "as jax.jit over a mesh makes it (jax.pmap makes replicas)"
+        )
+    return count("mhlo.num_partitions")
 
 
 def _argument(number: int, kind: Any) -> Argument:
@@ -208,9 +218,13 @@ def _argument(number: int, kind: Any) -> Argument:
 class Executable:
     """A compiled program, with the methods of JAX's that dumps use."""
 
-    def __init__(self, executable: Any, device: Any) -> None:
+    def __init__(self, executable: Any, devices: Sequence[Any]) -> None:
         self._executable = executable
-        self._device = device
+        self._devices = tuple(devices)
+
+    @property
+    def device_count(self) -> int:
+        return len(self._devices)
 
     def runtime_executable(self) -> Any:
         return self._executable
@@ -218,42 +232,89 @@ class Executable:
     def as_text(self) -> str:
         return str(self._executable.hlo_modules()[0].to_string())
 
-    def __call__(self, *arguments: Any) -> list[np.ndarray]:
-        """The results on the CPU."""
-        placed = [jax.device_put(argument, self._device) for argument in arguments]
+    def _shardings(self) -> list[Any]:
+        return [GSPMDSharding(self._devices, sharding) for sharding in self._executable.get_parameter_shardings()]
+
+    def cut(self, arguments: Sequence[Any]) -> dict[str, np.ndarray]:
+        """Arguments by the names that a dump has of them: ``arg0``, or each device's part, ``arg0@0``, ``arg0@1``, ..."""
+        whole = [np.asarray(argument) for argument in arguments]
+        if len(self._devices) == 1:
+            return {f"arg{number}": argument for number, argument in enumerate(whole)}
+
+        def parts(argument: np.ndarray, sharding: Any) -> list[np.ndarray]:
+            places = sharding.devices_indices_map(argument.shape)
+            return [argument[places[device]] for device in self._devices]
+
+        return _by_device("arg", [parts(argument, sharding) for argument, sharding in zip(whole, self._shardings(), strict=True)])
+
+    def named_results(self, *arguments: Any) -> dict[str, np.ndarray]:
+        """The results on the CPU by name: ``out0``, or each device's, ``out0@0``, where devices have other ones."""
+        if len(self._devices) == 1:
+            placed = [jax.device_put(argument, self._devices[0]) for argument in arguments]
+        else:
+            placed = [jax.device_put(argument, sharding) for argument, sharding in zip(arguments, self._shardings(), strict=True)]
         results = self._executable.execute_sharded(placed).disassemble_into_single_device_arrays()
-        return [np.asarray(shards[0]) for shards in results]
+        return _by_device("out", results)
+
+
+def named_results(executable: Any, arguments: Sequence[Any]) -> dict[str, np.ndarray]:
+    """The results of a program on the CPU by name, of one that is compiled here or by JAX; keys of random numbers as their words."""
+    if isinstance(executable, Executable):
+        return executable.named_results(*arguments)
+
+    def plain(leaf: Any) -> Any:
+        is_key = hasattr(leaf, "dtype") and jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+        return np.asarray(jax.random.key_data(leaf) if is_key else leaf)
+
+    return {f"out{number}": plain(leaf) for number, leaf in enumerate(jax.tree.leaves(executable(*arguments)))}
+
+
+def _by_device(prefix: str, arrays: Sequence[Sequence[Any]]) -> dict[str, np.ndarray]:
+    """Arrays of each device by name; one name where all devices have the same."""
+    named = {}
+    for number, parts in enumerate(arrays):
+        each = [np.asarray(part) for part in parts]
+        if all(part.shape == each[0].shape and part.tobytes() == each[0].tobytes() for part in each):
+            named[f"{prefix}{number}"] = each[0]
+        else:
+            named |= {f"{prefix}{number}@{device}": part for device, part in enumerate(each)}
+    return named
 
 
 class Lowered:
-    """A program on its way to the compiler of one device, with the methods of JAX's that dumps use."""
+    """A program on its way to the compiler of its devices, with the methods of JAX's that dumps use."""
 
-    def __init__(self, program: Program, device: Any) -> None:
+    def __init__(self, program: Program, devices: Sequence[Any]) -> None:
         self._program = program
-        self._device = device
+        self._devices = tuple(devices)
 
     def as_text(self, dialect: str = "hlo") -> str:
         """HLO before compilation, with its constants in full; or StableHLO."""
+        return text_before(self._program) if dialect == "hlo" else self._stablehlo()
+
+    def _stablehlo(self) -> str:
         with self._program.module() as module:
-            if dialect == "stablehlo":
-                return str(module)
-            computation = _jax.mlir.mlir_module_to_xla_computation(_bytecode_of(module), use_tuple_args=False, return_tuple=False)
-        options = _print_options()
-        return str(computation.get_hlo_module().to_string(options))
+            return str(module)
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Executable:
-        device = self._device
         options = compiler.get_compile_options(
             num_replicas=1,
-            num_partitions=1,
-            device_assignment=np.array([[device.id]]),
+            num_partitions=len(self._devices),
+            device_assignment=np.array([[device.id for device in self._devices]]),
             env_options_overrides=compiler_options or {},
         )
-        devices = _jax.DeviceList((device,))
+        devices = _jax.DeviceList(self._devices)
         with self._program.module() as module:
-            client = device.client
-            compile_it = client.compile_and_load if device.platform == "cpu" else client.compile
-            return Executable(compile_it(module, devices, options), device)
+            client = self._devices[0].client
+            compile_it = client.compile_and_load if self._devices[0].platform == "cpu" else client.compile
+            return Executable(compile_it(module, devices, options), self._devices)
+
+
+def text_before(program: Program) -> str:
+    """HLO before compilation, with its constants in full; no device is asked for."""
+    with program.module() as module:
+        computation = _jax.mlir.mlir_module_to_xla_computation(_bytecode_of(module), use_tuple_args=False, return_tuple=False)
+    return str(computation.get_hlo_module().to_string(_print_options()))
 
 
 def _print_options() -> Any:
@@ -265,20 +326,31 @@ def _print_options() -> Any:
 
 
 def lower_for_cpu(program: Program) -> Lowered:
-    """The program for the CPU."""
-    return Lowered(program, jax.devices("cpu")[0])
+    """The program for the CPU, or for as many CPU devices as it has.
+
+    Raises ``ProgramError`` if the process has fewer.
+    """
+    found = jax.devices("cpu")
+    if len(found) < program.devices:
+        raise ProgramError(
+            f"it is for {program.devices} devices, and this process has {len(found)} on the CPU: set "
+            f"XLA_FLAGS=--xla_force_host_platform_device_count={program.devices} before jax is imported, or leave the CPU out"
+        )
+    return Lowered(program, found[: program.devices])
 
 
 def lower_for_topology(program: Program, topology: str) -> Lowered:
-    """The program for one chip of a TPU topology, such as v5e:2x2; no TPU is used.
+    """The program for chips of a TPU topology, such as v5e:2x2: for one, or for as many as it has; no TPU is used.
 
-    Raises ``ProgramError`` if there is no such topology.
+    Raises ``ProgramError`` if there is no such topology, or it has fewer devices.
     """
     try:
-        device = topologies.get_topology_desc(topology_name=topology, platform="tpu").devices[0]
+        found = topologies.get_topology_desc(topology_name=topology, platform="tpu").devices
     except Exception as error:
         raise ProgramError(f"topology {topology}: {_first_line(error)}") from error
-    return Lowered(program, device)
+    if len(found) < program.devices:
+        raise ProgramError(f"it is for {program.devices} devices, and topology {topology} has {len(found)}: give a larger one")
+    return Lowered(program, found[: program.devices])
 
 
 def without_folders(text: str) -> str:

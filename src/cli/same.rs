@@ -13,6 +13,7 @@ use crate::machine::Mode;
 use crate::same::{Answer, Assumption, Parting, Settings, Verdict, compare};
 
 use super::folder_pair::{FolderPair, Outcome};
+use super::summary::shell_word;
 use super::{Exit, Failure, check_target, hlo};
 
 #[derive(Args)]
@@ -69,12 +70,12 @@ pub fn run(arguments: &SameArguments, out: &mut dyn Write) -> Result<Exit, Failu
     arguments.witness.iter().try_for_each(|path| check_target(path, read.clone()))?;
     let Some(pair) = FolderPair::of(&arguments.one, &arguments.other)? else {
         let answer = judge(arguments, &arguments.one, &arguments.other)?;
-        write_answer(arguments, &answer, out)?;
+        write_answer(arguments, [&arguments.one, &arguments.other], &answer, out)?;
         return exit(&answer);
     };
     pair.judge(["the same", "part"], out, |one, other, out| {
         let answer = judge(arguments, one, other)?;
-        write_answer(arguments, &answer, out)?;
+        write_answer(arguments, [one, other], &answer, out)?;
         Ok(match answer.verdict {
             Verdict::Same => Outcome::Same,
             Verdict::Part(_) => Outcome::Differs,
@@ -130,7 +131,23 @@ fn write_witness(path: &Path, imports: [&Import; 2], parting: &Parting) -> Resul
     safetensors::write(path, &tensors).map_err(|error| Failure::Message(error.to_string()))
 }
 
-fn write_answer(arguments: &SameArguments, answer: &Answer, out: &mut dyn Write) -> Result<(), Failure> {
+/// The command that tells more of two files that are neither proven the same nor seen to part.
+fn next_step(arguments: &SameArguments, one: &Path, other: &Path) -> String {
+    let seconds = arguments.seconds.saturating_mul(10).max(60);
+    let [one, other] = [one, other].map(|path| shell_word(&path.to_string_lossy()));
+    let mode = &arguments.mode;
+    format!(
+        "`ulpgate hlo diff {one} {other} --mode {mode}` names each operation that changed, and with --inputs, what it does to results; \
+         or try more inputs: --seconds {seconds}"
+    )
+}
+
+fn write_answer(
+    arguments: &SameArguments,
+    [one, other]: [&Path; 2],
+    answer: &Answer,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let Answer { verdict, compared, rests_on, tried } = answer;
     if arguments.json {
         let shown = |shown: &crate::same::Shown| {
@@ -149,6 +166,7 @@ fn write_answer(arguments: &SameArguments, answer: &Answer, out: &mut dyn Write)
             Verdict::Open(missing) => {
                 value["verdict"] = json!("open");
                 value["missing"] = json!(missing);
+                value["next"] = json!(next_step(arguments, one, other));
             }
         }
         writeln!(out, "{value:#}")?;
@@ -172,6 +190,7 @@ fn write_answer(arguments: &SameArguments, answer: &Answer, out: &mut dyn Write)
             for one in missing {
                 writeln!(out, "  missing: {one}")?;
             }
+            writeln!(out, "  next: {}", next_step(arguments, one, other))?;
         }
     }
     for one in compared {

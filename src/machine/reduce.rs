@@ -47,10 +47,12 @@ pub(super) fn reduce(
     });
     let is_float = shapes.first().is_some_and(|shape| shape.element_type().is_float());
     let one_row = is_float && order.is_sorted() && operands.get(1).is_some_and(|o| o.is_one_row(width));
+    // Only positions in their order are looked up in one row for all; of f64 each index is a term of its own.
+    let looks_up = matches!(known, Some(Reducer::ArgMax | Reducer::ArgMin))
+        && matches!(operands.first().map(Operand::elements), Some(Value::Float(..)))
+        && operands.get(1).is_some_and(|ids| ascends(ids.elements(), width));
     let mut whole = operands.into_iter().zip(shapes).enumerate().map(|(i, (operand, shape))| match i {
-        1 if one_row && count == 2 && matches!(known, Some(Reducer::ArgMax | Reducer::ArgMin)) => {
-            operand.elements().clone()
-        }
+        1 if one_row && count == 2 && looks_up => operand.elements().clone(),
         _ => operand.into_whole(shape.elements()),
     });
     // Reduced dims go last, so that each result's elements lie together.
@@ -87,9 +89,10 @@ pub(super) fn reduce(
             let fold = |row| values[span(row)].iter().fold(init, |t, v| integer::apply_pred(binary, t, *v));
             Value::pred((0..results).map(fold).collect())
         }
-        (Some(kind @ (Reducer::ArgMax | Reducer::ArgMin)), [Value::Float(dtype, values), Value::Integer(_, ids)])
-            if width > 0 && ids.chunks(width).all(|ids| ids.is_sorted_by(|a, b| a < b)) =>
-        {
+        (
+            Some(kind @ (Reducer::ArgMax | Reducer::ArgMin)),
+            [Value::Float(dtype, values), Value::Integer(index_type, ids)],
+        ) if ascends(&rows[1], width) => {
             let (values, ids): (&[f32], &[i64]) = (values, ids);
             let (init, init_at) = (inits[0].f32s()[0], inits[1].integers()[0]);
             let largest = kind == Reducer::ArgMax;
@@ -100,7 +103,7 @@ pub(super) fn reduce(
                 (value, if value == init && init_at < at { init_at } else { at })
             });
             let (best, at) = best.into_iter().unzip();
-            Value::Tuple(vec![Value::float(*dtype, best), Value::integer(DType::S32, at)])
+            Value::Tuple(vec![Value::float(*dtype, best), Value::integer(*index_type, at)])
         }
         (Some(Reducer::GreaterKeep), [Value::Float(dtype, values), Value::Integer(index_type, ids)]) => {
             let init = (inits[0].f32s()[0], inits[1].integers()[0]);
@@ -137,6 +140,12 @@ pub(super) fn reduce(
             Value::from_parts(columns.iter().zip(&rows).map(value).collect())
         }
     })
+}
+
+/// Whether indices ascend along each row of so many, as those of an argmax do.
+fn ascends(ids: &Value, width: usize) -> bool {
+    let row = |ids: &[i64]| ids.is_sorted_by(|a, b| a < b);
+    matches!(ids, Value::Integer(dtype, ids) if *dtype != DType::U64 && width > 0 && ids.chunks(width).all(row))
 }
 
 /// Updates in their own order, one after the other (FACTS 3.11).

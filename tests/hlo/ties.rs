@@ -284,3 +284,68 @@ fn the_total_order_has_two_spellings() {
     let refused = lower(&parse(&text(", order=SIGNED")).unwrap()).unwrap_err();
     assert_eq!(refused.why, "unknown order `SIGNED`; known are PARTIAL and TOTAL");
 }
+
+/// Rows share one row of positions. In f64 each position is a term of its own; positions of any type keep it.
+#[test]
+fn an_argmax_of_rows_has_the_type_of_its_positions() {
+    let types =
+        [(DType::F64, "s64"), (DType::F64, "s32"), (DType::F32, "s64"), (DType::F32, "s32"), (DType::BF16, "u32")];
+    for (dtype, index) in types {
+        for (direction, init, extremes, places) in
+            [("GT", "-inf", [3.0, 6.0], [2.0, 0.0]), ("LT", "inf", [1.0, 4.0], [0.0, 1.0])]
+        {
+            let alone = best(dtype, direction, "LT", init).replace("s32", index);
+            // As JAX writes it: a NaN is better than any number.
+            let better = format!("better = pred[] compare(v, w), direction={direction}\n");
+            let more = better.replacen("better", "more", 1);
+            let or_nan = "nan = pred[] compare(v, v), direction=NE\n better = pred[] or(more, nan)\n";
+            let jax = alone.replace(&better, &format!("{more} {or_nan}"));
+            assert_ne!(jax, alone);
+            let (region, _) = jax.split_at(jax.find("ENTRY").unwrap());
+            let text = format!(
+                "{region}ENTRY e {{\n x = {dtype}[2,3] parameter(0)\n n = {index}[2,3] iota(), iota_dimension=1\n \
+                 z = {dtype}[] constant({init})\n k = {index}[] constant(0)\n \
+                 ROOT r = ({dtype}[2], {index}[2]) reduce(x, n, z, k), dimensions={{1}}, to_apply=best\n}}\n"
+            );
+            let x = Tensor::new(&[2, 3], tensor(dtype, &[1, 2, 3, 6, 4, 5]).data().clone());
+            gives(&text, std::slice::from_ref(&x), &[&extremes, &places]);
+            let program = program(&text);
+            for mode in modes(&program) {
+                let results = subject::evaluate(&program, &mode.parse().unwrap(), std::slice::from_ref(&x)).unwrap();
+                assert_eq!(results[1].dtype().name(), index, "{mode}\n{text}");
+            }
+        }
+    }
+}
+
+/// The smallest values as the largest opposites: places and values are those of the row.
+#[test]
+fn an_approximate_top_k_of_the_smallest_takes_them() {
+    let text = |target: &str, config: &str, direction: &str| {
+        let init = if direction == "LT" { "inf" } else { "-inf" };
+        format!(
+            "HloModule m\nfirst {{\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n i = s32[] parameter(2)\n \
+             j = s32[] parameter(3)\n ROOT r = pred[] compare(a, b), direction={direction}\n}}\n\
+             ENTRY e {{\n x = f32[1,512] parameter(0)\n n = s32[1,512] iota(), iota_dimension=1\n c = f32[] constant({init})\n \
+             k = s32[] constant(-1)\n ROOT t = (f32[1,128], s32[1,128]) custom-call(x, n, c, k), custom_call_target=\"{target}\", \
+             called_computations={{first}}, backend_config={{{config}}}\n}}\n"
+        )
+    };
+    // Bin `i % 128` has four values, of which the second is the smallest and the third the largest; bins 0 and 1 have
+    // ties, of which the last is taken (FACTS 5.3).
+    let mut row: Vec<i64> = (0..512).map(|i| [0, -1000, 1000, 7][i / 128] + i as i64 % 128).collect();
+    (row[0], row[257]) = (-1000, -999);
+    let smallest: Vec<f64> = (0..128).map(|i| f64::from(i - 1000)).collect();
+    let places: Vec<f64> = (0..128).map(|i| if i == 1 { 257.0 } else { f64::from(128 + i) }).collect();
+    let bins =
+        r#""log2_reduction": 2, "reduction_dim": 1, "to_apply_type": "comparator", "top_k": 4, "recall_target": 0.8"#;
+    let partial = program(&text("PartialReduce", bins, "LT"));
+    let x = Tensor::new(&[1, 512], tensor(DType::F32, &row).data().clone());
+    let [machine, _] = both("v5e/default/off", &partial, std::slice::from_ref(&x));
+    assert_eq!(machine, [smallest, places]);
+    // The same bins, then the best of them in their order.
+    let config = r#""top_k": 4, "reduction_dim": 1, "recall_target": 0.8, "aggregate_to_topk": true, "reduction_input_size_override": -1"#;
+    let text = text("ApproxTopK", config, "LT").replace("128]", "4]");
+    let [machine, _] = both("v5e/default/off", &program(&text), &[x]);
+    assert_eq!(machine, [[-1000.0, -999.0, -998.0, -997.0], [128.0, 257.0, 130.0, 131.0]]);
+}

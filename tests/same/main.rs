@@ -9,6 +9,7 @@ mod large;
 mod machines;
 mod packed_keys;
 mod random;
+mod scatters;
 mod signs_of_roundings;
 mod windows;
 mod written;

@@ -8,6 +8,9 @@ use crate::view::Attributes;
 
 use super::attribute_table::MOVES;
 
+/// Custom calls that mark the indices of a gather, which come out as they are.
+const INDEX_MARKS: &[&str] = &["AssumeGatherIndicesInBound", "GatherScatterIndicesBitpacked"];
+
 /// Whether a fusion only moves elements and computes with integers, in the place of each of them. Scatters, sorts and reductions do not
 /// count: where elements meet, a plan may decide which comes first.
 pub fn is_exact<'a>(fusion: &'a Instruction, find: &impl Fn(&str) -> Option<&'a Computation>) -> bool {
@@ -36,8 +39,8 @@ fn of_computation(computation: &Computation) -> bool {
             Opcode::Unary(_) | Opcode::Binary(_) | Opcode::Elementwise(_) => are_integers(),
             // A marker around the indices of a gather (FACTS 9).
             Opcode::Single(Single::CustomCall) => {
-                Attributes::of(instruction).word("custom_call_target") == Some("GatherScatterIndicesBitpacked")
-                    && are_integers()
+                let target = Attributes::of(instruction).word("custom_call_target");
+                target.is_some_and(|target| INDEX_MARKS.contains(&target)) && are_integers()
             }
             _ => false,
         }

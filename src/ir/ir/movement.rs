@@ -277,22 +277,21 @@ fn clamp_start(start: i64, extent: usize, size: usize) -> usize {
     start.clamp(0, (extent - size) as i64) as usize
 }
 
-/// The start indices of a `gather` or `scatter`, by index vectors.
-struct Starts<'a> {
-    starts: &'a [i64],
+/// The dims of the start indices of a `gather` or `scatter`, by index vectors.
+struct StartDims {
     /// The dims of the start indices; without an index vector they count as vectors of one.
     dims: Vec<usize>,
     strides: Vec<isize>,
     vector_dim: usize,
 }
 
-impl<'a> Starts<'a> {
-    fn new(starts: &'a [i64], dims: &[usize], vector_dim: usize) -> Starts<'a> {
+impl StartDims {
+    fn new(dims: &[usize], vector_dim: usize) -> StartDims {
         let mut dims = dims.to_vec();
         if vector_dim == dims.len() {
             dims.push(1);
         }
-        Starts { starts, strides: row_major(&dims), dims, vector_dim }
+        StartDims { strides: row_major(&dims), dims, vector_dim }
     }
 
     /// The index of the first element of an index vector, from its places along the other dims.
@@ -303,11 +302,50 @@ impl<'a> Starts<'a> {
         index
     }
 
-    /// An element of the index vector with this first one.
-    fn of(&self, first: &[usize], element: usize) -> i64 {
+    /// The position of an element of the index vector with this first one.
+    fn position(&self, first: &[usize], element: usize) -> usize {
         let first: isize = first.iter().zip(&self.strides).map(|(i, s)| *i as isize * s).sum();
-        self.starts[(first + element as isize * self.strides[self.vector_dim]) as usize]
+        (first + element as isize * self.strides[self.vector_dim]) as usize
     }
+}
+
+/// The place along one dim where a window of a `scatter` starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowStart {
+    /// This place, whatever the start indices are.
+    At(usize),
+    /// The start index at this position of their array, row-major.
+    Index(usize),
+}
+
+/// Calls a function for each update element of a `scatter`, in the updates' order: with its position among them, the start of
+/// its window and its place in the window along each dim of the arrays, which have this rank. Shapes must have passed
+/// [`super::infer`].
+pub fn for_each_update(
+    numbers: &ScatterDims,
+    rank: usize,
+    starts_dims: &[usize],
+    update_dims: &[usize],
+    mut f: impl FnMut(usize, &[WindowStart], &[usize]),
+) {
+    let starts = StartDims::new(starts_dims, numbers.index_vector_dim);
+    let inserted = |d: &usize| !numbers.inserted_window_dims.contains(d) && !numbers.input_batching_dims.contains(d);
+    let window_targets: Vec<usize> = (0..rank).filter(inserted).collect();
+    let (mut start, mut offsets) = (vec![WindowStart::At(0); rank], vec![0; rank]);
+    for_each_index(update_dims, |from, index| {
+        let batch = (0..update_dims.len()).filter(|d| !numbers.update_window_dims.contains(d)).map(|d| index[d]);
+        let first = starts.first(batch);
+        for (element, d) in numbers.scatter_dims_to_operand_dims.iter().enumerate() {
+            start[*d] = WindowStart::Index(starts.position(&first, element));
+        }
+        for (d, from) in numbers.input_batching_dims.iter().zip(&numbers.scatter_indices_batching_dims) {
+            start[*d] = WindowStart::At(first[*from]);
+        }
+        for (offset, d) in numbers.update_window_dims.iter().zip(&window_targets) {
+            offsets[*d] = index[*offset];
+        }
+        f(from, &start, &offsets);
+    });
 }
 
 /// The position of each update element of a `scatter` in the arrays, which have these dims, in the updates' order.
@@ -321,28 +359,16 @@ pub fn scatter_positions(
     update_dims: &[usize],
 ) -> Vec<Option<usize>> {
     let strides = row_major(dims);
-    let starts = Starts::new(starts, starts_dims, numbers.index_vector_dim);
     let sizes = numbers.window_sizes(dims.len(), update_dims);
-    let inserted = |d: &usize| !numbers.inserted_window_dims.contains(d) && !numbers.input_batching_dims.contains(d);
-    let window_targets: Vec<usize> = (0..dims.len()).filter(inserted).collect();
     let mut positions = Vec::with_capacity(update_dims.iter().product());
-    for_each_index(update_dims, |_, index| {
-        let batch = (0..update_dims.len()).filter(|d| !numbers.update_window_dims.contains(d)).map(|d| index[d]);
-        let first = starts.first(batch);
-        let mut start = vec![0i64; dims.len()];
-        for (element, d) in numbers.scatter_dims_to_operand_dims.iter().enumerate() {
-            start[*d] = starts.of(&first, element);
-        }
-        for (d, from) in numbers.input_batching_dims.iter().zip(&numbers.scatter_indices_batching_dims) {
-            start[*d] = first[*from] as i64;
-        }
-        let is_inside = start.iter().zip(dims).zip(&sizes).all(|((s, n), w)| (0..=(*n - *w) as i64).contains(s));
-        positions.push(is_inside.then(|| {
-            for (offset, d) in numbers.update_window_dims.iter().zip(&window_targets) {
-                start[*d] += index[*offset] as i64;
-            }
-            start.iter().zip(&strides).map(|(i, s)| *i as isize * s).sum::<isize>() as usize
-        }));
+    for_each_update(numbers, dims.len(), starts_dims, update_dims, |_, windows, offsets| {
+        let start = |d: usize| match windows[d] {
+            WindowStart::At(place) => place as i64,
+            WindowStart::Index(position) => starts[position],
+        };
+        let is_inside = (0..dims.len()).all(|d| (0..=(dims[d] - sizes[d]) as i64).contains(&start(d)));
+        let place = |d: usize| (start(d) + offsets[d] as i64) as isize * strides[d];
+        positions.push(is_inside.then(|| (0..dims.len()).map(place).sum::<isize>() as usize));
     });
     positions
 }
@@ -356,7 +382,7 @@ fn gather<T: Clone>(
     out_dims: &[usize],
 ) -> Vec<T> {
     let strides = row_major(dims);
-    let starts = Starts::new(starts, starts_dims, numbers.index_vector_dim);
+    let vectors = StartDims::new(starts_dims, numbers.index_vector_dim);
     let sliced = |d: &usize| !numbers.collapsed_slice_dims.contains(d) && !numbers.operand_batching_dims.contains(d);
     let offset_sources: Vec<usize> = (0..dims.len()).filter(sliced).collect();
     let mut out = Vec::with_capacity(out_dims.iter().product());
@@ -368,10 +394,10 @@ fn gather<T: Clone>(
     }
     for_each_index(&walked, |_, index| {
         let batch = (0..out_dims.len()).filter(|d| !numbers.offset_dims.contains(d)).map(|d| index[d]);
-        let first = starts.first(batch);
+        let first = vectors.first(batch);
         let mut position = vec![0usize; dims.len()];
         for (element, d) in numbers.start_index_map.iter().enumerate() {
-            position[*d] = clamp_start(starts.of(&first, element), dims[*d], numbers.slice_sizes[*d]);
+            position[*d] = clamp_start(starts[vectors.position(&first, element)], dims[*d], numbers.slice_sizes[*d]);
         }
         for (d, from) in numbers.operand_batching_dims.iter().zip(&numbers.start_indices_batching_dims) {
             position[*d] = first[*from];

@@ -59,6 +59,12 @@ impl Setting {
         }
     }
 
+    /// Whether it is a user's promise about the indices of a gather or scatter: sorted, or no two equal. A file is only run where
+    /// it is kept, and decides no bit there.
+    pub fn is_promise(&self) -> bool {
+        matches!(self, Setting::Other { name, .. } if matches!(name.as_str(), "indices_are_sorted" | "unique_indices"))
+    }
+
     /// Whether it is a compiler's own: its plan, or a promise about indices, which it finds out or has made use of. A
     /// program and its compiled form differ in those.
     pub fn is_of_compiler(&self) -> bool {

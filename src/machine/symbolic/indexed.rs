@@ -1,12 +1,17 @@
 //! Elements that indices choose: where an argument decides an index, the result is a choice among all that it may reach.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use crate::ir::{ComputationId, GatherDims, Op, ScatterDims, movement};
+use crate::ir::movement::{self, WindowStart};
+use crate::ir::{Binary, ComputationId, GatherDims, Op, ScatterDims};
+use crate::tensor::DType;
 
-use super::run::{Result, Site, Tracer, move_elements, whole};
-use super::symbol::{Mixer, Symbol};
+use super::pairwise::PairwiseOperation;
+use super::pointwise::{SymbolicComparison, choose};
+use super::run::{Result, Site, Tracer, move_elements, parts};
+use super::symbol::{Mixer, Number, Symbol};
 use super::symbol_key::Key;
 use super::symbols::Symbols;
 
@@ -185,26 +190,119 @@ fn gather(tracer: &Tracer, site: &Site, numbers: &GatherDims) -> Symbols {
     Symbols::Array(site.operands[0].as_array().with_elements(elements))
 }
 
-/// Updates in their own order, one after the other.
-pub fn scatter(tracer: &Tracer, site: &Site, dims: &ScatterDims, to_apply: ComputationId) -> Result<Symbols> {
+/// Updates that may reach elements, at most, where an argument decides an index; a larger scatter is one function of all that it
+/// is given.
+const FOLLOWED: usize = 1 << 16;
+
+/// A scatter as steps: windows of these extents, updates in their own order, one after the other.
+struct Steps<'s> {
+    site: &'s Site<'s>,
+    /// Extents of the arrays, and of a window along each of their dims.
+    dims: &'s [usize],
+    sizes: Vec<usize>,
+    /// Of each update element, where its window starts along each dim and its place in the window.
+    updates: Vec<(Vec<Symbol>, Vec<usize>)>,
+}
+
+/// An update that reaches an element: its number, the element's position, and the condition, if there is one.
+struct Write {
+    update: usize,
+    at: usize,
+    condition: Option<Symbol>,
+}
+
+impl<'s> Steps<'s> {
+    fn new(site: &'s Site, numbers: &ScatterDims) -> Steps<'s> {
+        let count = site.operands.len() / 2;
+        let (dims, starts, update_dims) = (site.dims(0), site.of(count), site.dims(count + 1));
+        let mut updates = Vec::with_capacity(update_dims.iter().product());
+        movement::for_each_update(numbers, dims.len(), site.dims(count), update_dims, |_, windows, offsets| {
+            let start = |window: &WindowStart| match window {
+                WindowStart::At(place) => Symbol::of(Number::Integer(*place as i64)),
+                WindowStart::Index(position) => starts[*position],
+            };
+            updates.push((windows.iter().map(start).collect(), offsets.to_vec()));
+        });
+        Steps { site, dims, sizes: numbers.window_sizes(dims.len(), update_dims), updates }
+    }
+
+    /// The places along a dim that an update may reach, from the first on; a window that does not lie inside reaches none.
+    fn reach(&self, update: usize, d: usize) -> Range<usize> {
+        let (starts, offsets) = &self.updates[update];
+        let last = self.dims[d] - self.sizes[d];
+        match starts[d].integer() {
+            Some(start) if (0..=last as i64).contains(&start) => {
+                start as usize + offsets[d]..start as usize + offsets[d] + 1
+            }
+            Some(_) => 0..0,
+            None => offsets[d]..last + offsets[d] + 1,
+        }
+    }
+
+    /// The number of elements that all updates together may reach; none where no index is open.
+    fn reached(&self) -> Option<usize> {
+        let is_open = self.updates.iter().any(|(starts, _)| starts.iter().any(|start| start.integer().is_none()));
+        let reach = |update: usize| (0..self.dims.len()).map(|d| self.reach(update, d).len()).product::<usize>();
+        is_open.then(|| (0..self.updates.len()).map(reach).fold(0, usize::saturating_add))
+    }
+
+    /// All of it, in this order.
+    fn writes(&self, tracer: &Tracer) -> Vec<Write> {
+        let count = self.site.operands.len() / 2;
+        let equal = SymbolicComparison::equal(self.site.shapes[count].element_type());
+        let and = PairwiseOperation::new(Binary::And, DType::Pred, &tracer.machine.unit, tracer);
+        let strides = movement::row_major(self.dims);
+        let mut writes = Vec::new();
+        for (update, (starts, offsets)) in self.updates.iter().enumerate() {
+            let reach: Vec<Range<usize>> = (0..self.dims.len()).map(|d| self.reach(update, d)).collect();
+            let extents: Vec<usize> = reach.iter().map(Range::len).collect();
+            movement::for_each_index(&extents, |_, index| {
+                let place = |d: usize| reach[d].start + index[d];
+                let open = (0..extents.len()).filter(|d| starts[*d].integer().is_none());
+                let hits =
+                    open.map(|d| equal.of(starts[d], Symbol::of(Number::Integer((place(d) - offsets[d]) as i64))));
+                let condition = hits.reduce(|one, other| and.of(one, other));
+                let at = (0..extents.len()).map(|d| place(d) * strides[d] as usize).sum();
+                writes.push(Write { update, at, condition });
+            });
+        }
+        writes
+    }
+
+    /// One function of all that is given, however its dimension numbers are written.
+    fn whole(&self, region: Symbol) -> Symbols {
+        let mut mixer = Key::Scatter { dims: self.dims.to_vec(), window: self.sizes.clone() }.mixer().and(region);
+        for (starts, offsets) in &self.updates {
+            mixer =
+                offsets.iter().fold(mixer.and_all(starts.iter().copied()), |mixer, offset| mixer.and_count(*offset));
+        }
+        let count = self.site.operands.len() / 2;
+        let given =
+            (0..count).chain(count + 1..2 * count + 1).flat_map(|operand| self.site.of(operand).iter().copied());
+        parts(&self.site.instruction.shape, mixer.and_all(given))
+    }
+}
+
+/// Updates in their own order, one after the other. Where an argument decides an index, each element is a choice by that index.
+pub fn scatter(tracer: &Tracer, site: &Site, numbers: &ScatterDims, to_apply: ComputationId) -> Result<Symbols> {
     let count = site.operands.len() / 2;
-    let starts: Option<Vec<i64>> = site.of(count).iter().map(|symbol| symbol.integer()).collect();
-    let Some(starts) = starts else {
-        let mixer = Key::Scatter(dims.clone()).mixer().and(tracer.region(to_apply)?);
-        return Ok(whole(site, mixer));
-    };
-    let update_dims = site.dims(count + 1);
-    let positions = movement::scatter_positions(dims, site.dims(0), &starts, site.dims(count), update_dims);
-    tracer.spend(site.instruction, positions.len() * 8)?;
+    let steps = Steps::new(site, numbers);
+    if steps.reached().is_some_and(|reached| reached > FOLLOWED) {
+        return Ok(steps.whole(tracer.region(to_apply)?));
+    }
+    let writes = steps.writes(tracer);
+    tracer.spend(site.instruction, writes.len() * 8)?;
     let mut arrays: Vec<Vec<Symbol>> = (0..count).map(|at| site.of(at).to_vec()).collect();
-    for (from, at) in positions.iter().enumerate() {
-        let Some(at) = *at else { continue };
-        let current = arrays.iter().map(|array| array[at]);
-        let updates = (0..count).map(|update| site.of(count + 1 + update)[from]);
-        let arguments = current.chain(updates).map(|symbol| Symbols::array(vec![symbol])).collect();
+    let choice = Key::Select.mixer();
+    for Write { update, at, condition } in writes {
+        let current: Vec<Symbol> = arrays.iter().map(|array| array[at]).collect();
+        let updates = (0..count).map(|array| site.of(count + 1 + array)[update]);
+        let arguments = current.iter().copied().chain(updates).map(|symbol| Symbols::array(vec![symbol])).collect();
         let results = tracer.call(to_apply, arguments, None)?;
-        let results: Vec<Symbol> = results.arrays().iter().map(|array| array.elements[0]).collect();
-        arrays.iter_mut().zip(results).for_each(|(array, result)| array[at] = result);
+        for ((array, result), current) in arrays.iter_mut().zip(results.arrays()).zip(current) {
+            let result = result.elements[0];
+            array[at] = condition.map_or(result, |condition| choose(&choice, condition, result, current));
+        }
     }
     Ok(Symbols::from_parts(arrays.into_iter().map(Symbols::array).collect()))
 }

@@ -115,7 +115,10 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
     let operation = PairwiseOperation::new(binary, dtype, unit, tracer);
     let of = |(a, b): (Symbol, Symbol)| {
         let known = tracer.join_bits(binary, dtype, a, b);
-        known.or_else(|| tracer.join_fraction(&operation, binary, dtype, a, b)).unwrap_or_else(|| operation.of(a, b))
+        let known = known.or_else(|| tracer.join_fraction(&operation, binary, dtype, a, b));
+        let joined = known.unwrap_or_else(|| operation.of(a, b));
+        tracer.note_extreme(binary, dtype, [a, b], joined);
+        joined
     };
     Symbols::array(pairs().map(of).collect())
 }

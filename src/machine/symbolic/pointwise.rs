@@ -133,7 +133,10 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
                 shows_nan();
             }
             let comparison = SymbolicComparison::new(*direction, *order, from, tracer.machine.unit.flush);
-            Symbols::array(site.of(0).iter().zip(site.of(1)).map(|(a, b)| comparison.of(*a, *b)).collect())
+            let of = |(a, b): (&Symbol, &Symbol)| {
+                tracer.compare_ranges(*direction, from, *a, *b).unwrap_or_else(|| comparison.of(*a, *b))
+            };
+            Symbols::array(site.of(0).iter().zip(site.of(1)).map(of).collect())
         }
         Op::Select => select(site),
         Op::Clamp => clamp(tracer, site, from),
@@ -252,7 +255,7 @@ impl Function {
 }
 
 /// A comparison, from one side and of one direction.
-struct SymbolicComparison {
+pub struct SymbolicComparison {
     mixer: Mixer,
     direction: Compare,
     order: CompareOrder,
@@ -285,7 +288,12 @@ impl SymbolicComparison {
         SymbolicComparison { mixer, direction, order, integers, flips, negates, commutes, flushes, sees_sign }
     }
 
-    fn of(&self, a: Symbol, b: Symbol) -> Symbol {
+    /// The comparison of integers of a type for equality.
+    pub fn equal(dtype: DType) -> SymbolicComparison {
+        SymbolicComparison::new(Compare::Eq, CompareOrder::Partial, dtype, false)
+    }
+
+    pub fn of(&self, a: Symbol, b: Symbol) -> Symbol {
         if let (Some(dtype), Some(x), Some(y)) = (self.integers, a.integer(), b.integer()) {
             let ordering = if dtype == DType::U64 { (x as u64).cmp(&(y as u64)) } else { x.cmp(&y) };
             return Symbol::of(Number::Integer(i64::from(self.direction.of(Some(ordering)))));
@@ -316,22 +324,24 @@ impl SymbolicComparison {
 fn select(site: &Site) -> Symbols {
     let mixer = Key::Select.mixer();
     let (flags, on_true, on_false) = (site.of(0), site.of(1), site.of(2));
-    let element = |at: usize| {
-        let (flag, a, b) = (flags[if flags.len() == 1 { 0 } else { at }], on_true[at], on_false[at]);
-        match flag.integer() {
-            Some(0) => return b,
-            Some(_) => return a,
-            None if a == b => return a,
-            None => {}
-        }
-        let (flag, negated) = flag.split_sign();
-        let (a, b) = if negated { (b, a) } else { (a, b) };
-        mixer.and(flag).and(a).and(b).symbol().one_of(a, b)
-    };
+    let element = |at: usize| choose(&mixer, flags[if flags.len() == 1 { 0 } else { at }], on_true[at], on_false[at]);
     let elements = (0..on_true.len()).map(element).collect();
     let sides = [1, 2].map(|side| site.operands[side].as_array());
     let (exact, several) = (sides.iter().any(|side| side.exact), sides.iter().any(|side| side.several));
     Symbols::Array(Array { exact, several, ..Array::new(elements) })
+}
+
+/// One of two numbers by a flag, under the key of such choices.
+pub fn choose(mixer: &Mixer, flag: Symbol, on_true: Symbol, on_false: Symbol) -> Symbol {
+    match flag.integer() {
+        Some(0) => return on_false,
+        Some(_) => return on_true,
+        None if on_true == on_false => return on_true,
+        None => {}
+    }
+    let (flag, negated) = flag.split_sign();
+    let (a, b) = if negated { (on_false, on_true) } else { (on_true, on_false) };
+    mixer.and(flag).and(a).and(b).symbol().one_of(a, b)
 }
 
 /// `min(max(low, value), high)`.
@@ -359,6 +369,54 @@ fn clamp(tracer: &Tracer, site: &Site, dtype: DType) -> Symbols {
 }
 
 impl Tracer<'_> {
+    /// The numbers from the least to the greatest that an integer of a type may be, as far as it is known; of `u64` nothing is.
+    fn range(&self, symbol: Symbol, dtype: DType) -> Option<RangeInclusive<i64>> {
+        let (bits, signed) = (dtype.bits(), dtype.is_signed());
+        let of_type = || match (bits, signed) {
+            (64, false) => None,
+            (64, true) => Some(i64::MIN..=i64::MAX),
+            (_, true) => Some(-(1 << (bits - 1))..=(1 << (bits - 1)) - 1),
+            (_, false) => Some(0..=(1 << bits) - 1),
+        };
+        let known = symbol.integer().map(|value| value..=value);
+        known.or_else(|| self.ranges.borrow().get(&symbol).cloned()).or_else(of_type).filter(|_| bits < 64 || signed)
+    }
+
+    /// Notes between which numbers a maximum or minimum of integers lies, where one of them is known.
+    pub fn note_extreme(&self, binary: Binary, dtype: DType, [a, b]: [Symbol; 2], result: Symbol) {
+        if !dtype.is_integer() || !matches!(binary, Binary::Maximum | Binary::Minimum) || result.is_known() {
+            return;
+        }
+        if let (true, Some(one), Some(other)) =
+            (a.is_known() || b.is_known(), self.range(a, dtype), self.range(b, dtype))
+        {
+            let pick = |x: i64, y: i64| if binary == Binary::Maximum { x.max(y) } else { x.min(y) };
+            let range = pick(*one.start(), *other.start())..=pick(*one.end(), *other.end());
+            self.ranges.borrow_mut().insert(result, range);
+        }
+    }
+
+    /// A comparison of integers that lie apart, whatever the arguments are.
+    fn compare_ranges(&self, direction: Compare, dtype: DType, a: Symbol, b: Symbol) -> Option<Symbol> {
+        if !dtype.is_integer() || a.is_known() == b.is_known() {
+            return None;
+        }
+        let (one, other) = (self.range(a, dtype)?, self.range(b, dtype)?);
+        let ordering = |x: i64, y: i64| direction.of(Some(x.cmp(&y)));
+        let answer = match direction {
+            // Of an order the ends decide: both answers of the ends are that of all between.
+            Compare::Lt | Compare::Le | Compare::Gt | Compare::Ge => {
+                let ends = [ordering(*one.start(), *other.end()), ordering(*one.end(), *other.start())];
+                (ends[0] == ends[1]).then_some(ends[0])?
+            }
+            Compare::Eq | Compare::Ne => {
+                let apart = one.end() < other.start() || other.end() < one.start();
+                apart.then_some(direction == Compare::Ne)?
+            }
+        };
+        Some(Symbol::of(Number::Integer(i64::from(answer))))
+    }
+
     /// An integer as `clamp` leaves it, from 0 up to `last`; one that was clamped so is left as it is.
     pub fn clamp(&self, symbol: Symbol, last: usize, dtype: DType) -> Symbol {
         let within = |range: &RangeInclusive<i64>| *range.start() >= 0 && *range.end() <= last as i64;

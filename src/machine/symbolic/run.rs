@@ -305,14 +305,20 @@ impl<'a> Tracer<'a> {
 }
 
 /// A value under settings that the machine does not follow: each element is that of the same settings and the same number alone.
-fn under(settings: &Arc<[Setting]>, value: Symbols) -> Symbols {
+/// A promise about indices is none of them.
+fn under(settings: &[Setting], value: Symbols) -> Symbols {
+    let decisive: Arc<[Setting]> = settings.iter().filter(|setting| !setting.is_promise()).cloned().collect();
+    if decisive.is_empty() { value } else { under_all(&decisive, value) }
+}
+
+fn under_all(settings: &Arc<[Setting]>, value: Symbols) -> Symbols {
     match value {
         Symbols::Array(array) => {
             let mixer = Key::Settings(settings.clone()).mixer();
             let elements = array.elements.iter().map(|symbol| mixer.and(*symbol).symbol()).collect();
             Symbols::Array(array.with_elements(elements))
         }
-        Symbols::Tuple(parts) => Symbols::Tuple(parts.into_iter().map(|part| under(settings, part)).collect()),
+        Symbols::Tuple(parts) => Symbols::Tuple(parts.into_iter().map(|part| under_all(settings, part)).collect()),
     }
 }
 
@@ -331,8 +337,13 @@ pub fn whole(site: &Site, mut mixer: Mixer) -> Symbols {
         let of_shape = Key::Shapes(vec![(*shape).clone()]).mixer();
         mixer = mixer.and(of_shape.symbol()).and_all(all);
     }
+    parts(&site.instruction.shape, mixer)
+}
+
+/// Elements of all arrays of a shape, by their places in one function.
+pub fn parts(shape: &Shape, mixer: Mixer) -> Symbols {
     let mut part = 0;
-    results(&site.instruction.shape, &mut |elements| {
+    results(shape, &mut |elements| {
         part += 1;
         let name = mixer.and_count(part);
         (0..elements).map(|at| name.and_count(at).symbol()).collect()

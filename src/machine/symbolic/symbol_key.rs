@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::analysis::{Comparator, Reducer};
-use crate::ir::{Binary, Compare, CompareOrder, LibraryFunction, Opaque, ScatterDims, Setting, Shape, Unary};
+use crate::ir::{Binary, Compare, CompareOrder, LibraryFunction, Opaque, Setting, Shape, Unary};
 use crate::tensor::DType;
 
 use super::super::backend::Ties;
@@ -96,8 +96,8 @@ pub enum Key {
     Pick,
     /// An element, or one of an update.
     Update,
-    /// A scatter whose indices arguments decide.
-    Scatter(ScatterDims),
+    /// A scatter into arrays of these dims, by windows of these extents, whose indices arguments decide.
+    Scatter { dims: Vec<usize>, window: Vec<usize> },
     /// Bits of other numbers in one integer, and the bits of its type where its sign may be set.
     Packed { signed_bits: u32 },
     /// A key of tests.

@@ -236,7 +236,7 @@ fn compare_as_set(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answe
         prepared[0].check_mode(&settings.modes[0]).map_err(|error| SameError::Evaluation { which: SIDES[0], error })?;
         let grounds = Grounds { opaque: opaque(one), ..Grounds::default() };
         let one_program = "both are one program; no input was run as well".to_string();
-        let settings = plans(&both).into_iter().chain(unfollowed::in_words(&both));
+        let settings = plans(&both).into_iter().chain(unfollowed::in_words(&both)).chain(unfollowed::promises(&both));
         let rests_on = in_words(&[grounds]).into_iter().chain(settings).chain([one_program]).collect();
         return Ok(Answer { verdict: Verdict::Same, compared: alignment.in_words(), rests_on, tried: 0 });
     }
@@ -257,6 +257,7 @@ fn compare_as_set(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answe
     rests_on.extend(in_words(&grounds));
     rests_on.extend(plans(&both));
     rests_on.extend(unfollowed::in_words(&both));
+    rests_on.extend(unfollowed::promises(&both));
     let understood = grounds.iter().all(|grounds| grounds.opaque.is_empty());
     let mut search = witness::Search::new(&prepared, settings, &alignment, permits);
     let begun = Instant::now();

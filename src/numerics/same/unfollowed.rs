@@ -8,8 +8,22 @@ use crate::machine::{Mode, Traced};
 use super::alignment::Alignment;
 use super::{Comparand, SameError, parting, some};
 
-/// The settings of a program, in its order, each with the name of the value that it is asked of.
+/// The settings of a program that may decide a bit.
 fn settings<'a>(one: &'a Comparand) -> Vec<(String, &'a Setting)> {
+    every(one).into_iter().filter(|(_, setting)| !setting.is_promise()).collect()
+}
+
+/// The promises about indices that both programs are given, as one assumption.
+pub fn promises(both: &[Comparand; 2]) -> Option<String> {
+    let promised = both.iter().flat_map(every).filter(|(_, setting)| setting.is_promise());
+    let mut all: Vec<String> = promised.map(|(name, setting)| format!("{setting} of {name}")).collect();
+    all.sort();
+    all.dedup();
+    (!all.is_empty()).then(|| format!("the indices are as promised: {}", some(&all)))
+}
+
+/// All settings of a program, in its order, each with the name of the value that it is asked of.
+fn every<'a>(one: &'a Comparand) -> Vec<(String, &'a Setting)> {
     let entry = one.program.entry;
     let mut found: Vec<(String, &Setting)> =
         one.program.settings.iter().map(|setting| ("the module".to_string(), setting)).collect();

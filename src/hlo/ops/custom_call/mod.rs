@@ -5,9 +5,10 @@ mod ragged_kernel;
 mod wide;
 
 use crate::analysis::comparator;
+use crate::builder::array_operation::unary;
 use crate::builder::{Emitter, Value};
 use crate::error::LowerError;
-use crate::ir::{ApproxTopK, Op, PartialReduce, Shape, ValueId};
+use crate::ir::{ApproxTopK, Op, PartialReduce, Shape, Unary, ValueId};
 
 use super::product::scaled;
 use super::{asynchronous, factorization};
@@ -114,12 +115,11 @@ pub fn over_arrays(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> R
         "TopK" => {
             let Shape::Tuple(parts) = &claimed else { return Err(e.fail("TopK gives values and indices")) };
             let k = parts.first().and_then(|p| p.dims().last().copied()).unwrap_or_default();
-            largest(e)?;
-            e.emit(Op::TopK { k, largest: true }, operands, Some(claimed))
+            let largest = takes_largest(e)?;
+            e.emit(Op::TopK { k, largest }, operands, Some(claimed))
         }
         "TopKBatchMajorSmallK" => largest_integers(e, operands, &claimed),
         "PartialReduce" => {
-            largest(e)?;
             let op = match e.attributes().find("backend_config") {
                 Some(_) => {
                     let config = config(e)?;
@@ -142,10 +142,9 @@ pub fn over_arrays(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> R
                     PartialReduce { log2_reduction, reduction_dim, top_k: 0, recall_target: 0.0 }
                 }
             };
-            e.emit(Op::PartialReduce(op), operands, Some(claimed))
+            approximate(e, Op::PartialReduce(op), operands, claimed)
         }
         "ApproxTopK" => {
-            largest(e)?;
             let config = config(e)?;
             let whole = config.value("reduction_input_size_override").and_then(serde_json::Value::as_i64);
             let op = ApproxTopK {
@@ -158,7 +157,7 @@ pub fn over_arrays(e: &mut Emitter, operands: Vec<ValueId>, claimed: Shape) -> R
                     .unwrap_or(true),
                 reduction_input_size_override: whole.and_then(|n| usize::try_from(n).ok()),
             };
-            e.emit(Op::ApproxTopK(op), operands, Some(claimed))
+            approximate(e, Op::ApproxTopK(op), operands, claimed)
         }
         _ if scaled::TARGETS.contains(&target) => scaled::custom_call(e, target, operands, claimed),
         other => {
@@ -193,16 +192,35 @@ fn largest_integers(e: &mut Emitter, operands: Vec<ValueId>, claimed: &Shape) ->
     e.emit(part, vec![sorted], None)
 }
 
-/// Refuses a custom call whose comparator does not take the largest values.
-fn largest(e: &mut Emitter) -> Result<()> {
+/// An approximate top-k of the values that its comparator puts first. The smallest values (`lax.approx_min_k`) are the opposites of the
+/// largest opposites: a sign is exact, and turns every order of floats around.
+fn approximate(e: &mut Emitter, op: Op, mut operands: Vec<ValueId>, claimed: Shape) -> Result<ValueId> {
+    if takes_largest(e)? {
+        return e.emit(op, operands, Some(claimed));
+    }
+    let count = operands.len();
+    // Arrays stand before their inits, and values before indices.
+    for at in [0, count / 2] {
+        let given =
+            operands.get(at).copied().ok_or_else(|| e.fail("an approximate top-k takes values and their init"))?;
+        operands[at] = unary(e, Unary::Negate, given)?;
+    }
+    let largest = e.emit(op, operands, Some(claimed))?;
+    let [values, places] = [0, 1].map(|part| e.emit(Op::GetTupleElement(part), vec![largest], None));
+    let values = unary(e, Unary::Negate, values?)?;
+    e.emit(Op::Tuple, vec![values, places?], None)
+}
+
+/// Whether the comparator of a custom call puts the largest values first, and not the smallest; any other is refused.
+fn takes_largest(e: &mut Emitter) -> Result<bool> {
     if e.attributes().find("called_computations").is_none() {
-        return Ok(());
+        return Ok(true);
     }
     let region = e.region("called_computations")?;
     match comparator(e.computation(region)) {
-        Some(c) if c.descending && c.key == 0 => Ok(()),
+        Some(c) if c.key == 0 => Ok(c.descending),
         _ => {
-            let why = "only a comparator that takes the largest values first is supported";
+            let why = "only a comparator that takes the largest or the smallest values first is supported";
             Err(e.unknown_at("called_computations", why))
         }
     }
