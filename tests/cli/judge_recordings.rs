@@ -444,3 +444,33 @@ fn faulty_recordings_of_swiglu_f32_are_outside() {
 fn faults_of_swiglu_f32_are_named() {
     faults("swiglu_f32", &[["x_swapped", "exchanged", "a_1_.1 and a_2_.1 are exchanged"]]);
 }
+
+#[test]
+fn honest_recordings_of_batch_norm_f32_conform() {
+    recordings("batch_norm_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_batch_norm_f32_are_outside() {
+    recordings("batch_norm_f32", true);
+}
+
+#[test]
+fn honest_recordings_of_momentum_f32_conform() {
+    recordings("momentum_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_momentum_f32_are_outside() {
+    recordings("momentum_f32", true);
+}
+
+#[test]
+fn honest_recordings_of_weight_norm_f32_conform() {
+    recordings("weight_norm_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_weight_norm_f32_are_outside() {
+    recordings("weight_norm_f32", true);
+}
