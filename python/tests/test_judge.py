@@ -205,3 +205,19 @@ def test_a_program_is_found_in_its_own_process(tmp_path: Path) -> None:
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert "64 rows and 64 columns were judged" in told.stdout and "all 128000 elements have the bits of" in told.stdout, told
+
+
+def test_stablehlo_is_judged_as_text_bytes_and_path(tmp_path: Path) -> None:
+    jax = pytest.importorskip("jax")
+    shapes = [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in (X, Y)]
+    lowered = jax.jit(lambda x, y: x @ y).lower(*shapes)
+    text, path = lowered.as_text(), tmp_path / "matmul.mlir"
+    path.write_text(text)
+    from jax import export
+
+    artifact = export.export(jax.jit(lambda x, y: x @ y))(*shapes).mlir_module_serialized
+    for program in (text, text.encode(), bytes(artifact), path, str(path)):
+        assert ulpgate.judge(in_order(X, Y), program, X, Y, mode=MODE).is_permitted
+        assert ulpgate.judge(wrong(), program, X, Y, mode=MODE).verdict == "outside"
+    with pytest.raises(ulpgate.Error, match="it is no StableHLO"):
+        ulpgate.judge(in_order(X, Y), b"module @jit_f", X, Y)

@@ -9,7 +9,7 @@ from . import _ulpgate
 from ._arrays import Array, as_array, encode, encode_arguments
 from ._audit import function_name, jax_lowering
 from ._hlo import text_of
-from ._programs import is_path
+from ._programs import is_path, text_before
 
 Encoded = list[tuple[str, str, tuple[int, ...], bytes]]
 
@@ -30,10 +30,13 @@ class Program:
 
 
 def program_of(f: Any, args: Sequence[Any], static_argnums: Sequence[int] = ()) -> Program:
-    """The program of a function, of a ``Lowered`` or ``Compiled`` object of jax, of HLO text or of a path, with its arguments.
+    """The program of a function, of a ``Lowered`` or ``Compiled`` object of jax, of HLO text, of StableHLO as text or bytes or of a path,
+    with its arguments.
 
     Of a text the one argument may be a mapping of names, or a path of a file of arrays. Functions are lowered with jax, for the CPU.
     """
+    if isinstance(f, (bytes, bytearray)):
+        return program_of(text_before(bytes(f)), args)
     if isinstance(f, (str, os.PathLike)):
         name = "hlo" if isinstance(f, str) and not is_path(f) else os.fspath(f)
         if len(args) == 1 and isinstance(args[0], (str, os.PathLike)):
@@ -42,7 +45,8 @@ def program_of(f: Any, args: Sequence[Any], static_argnums: Sequence[int] = ()) 
     if hasattr(f, "as_text") and hasattr(f, "in_tree"):
         return _of_stage(f, args)
     if not callable(f):
-        raise _ulpgate.Error(f"{type(f).__name__} is no program: give a function, a Lowered or Compiled object of jax, HLO text or a path")
+        forms = "a function, a Lowered or Compiled object of jax, HLO text, StableHLO (text or bytes) or a path"
+        raise _ulpgate.Error(f"{type(f).__name__} is no program: give {forms}")
     lowering = jax_lowering()
     try:
         lowered = lowering.lower_for_cpu(f, *args, static_argnums=static_argnums)

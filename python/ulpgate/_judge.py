@@ -147,8 +147,8 @@ def judge(
 
     ``results`` are one array, a sequence or mapping of arrays, the structure that ``f`` returns, or the path of a ``.npz``, ``.npy``
     or ``.safetensors`` file; arrays of NumPy, jax and PyTorch. Some of the program's results are enough. ``f`` is a function that jax
-    lowers, a ``Lowered`` or ``Compiled`` object, HLO text or its path, and ``args`` are its arguments. ``mode`` is the mode that the
-    results are said to be of: less accurate precisions are then outside. ``chips`` are those whose modes are tried, by default all.
+    lowers, a ``Lowered`` or ``Compiled`` object, HLO text, StableHLO as text or bytes (jaxlib reads it), or the path of either, and
+    ``args`` are its arguments. ``mode`` is the mode that the results are said to be of: less accurate precisions are then outside. ``chips`` are those whose modes are tried, by default all.
     ``tokens`` names the result that holds tokens, ``scores`` the array in ``results`` that they must be the largest of, ``map`` results
     by the names that arrays have here; ``compiled`` is what the compiler made of the program. Of a large matmul a block of rows and
     columns is judged in every mode, and all elements are compared with the mode that explains it; ``whole=True`` judges all of it.

@@ -5,6 +5,9 @@ use std::path::Path;
 /// The first bytes of MLIR's bytecode.
 const BYTECODE: &[u8] = b"ML\xefR";
 
+/// Ends of names of files that hold programs.
+const ENDS: [&str; 5] = ["mlir", "mlirbc", "pb", "hlo", "before"];
+
 /// The reason why a file is no HLO text, with the command that makes HLO of it: of StableHLO, as text or bytecode, and of
 /// serialised modules, by their bytes or the end of their name. `None` for any other file.
 pub fn exchanged_form(path: &Path, data: &[u8]) -> Option<String> {
@@ -15,11 +18,21 @@ pub fn exchanged_form(path: &Path, data: &[u8]) -> Option<String> {
         _ if is_mlir(data) => "StableHLO",
         _ => return None,
     };
-    let path = path.display();
+    let (path, name) = (path.display(), plain_name(path));
     Some(format!(
-        "it holds {what}, not HLO text; `python scripts/dump_hlo.py {path} --out dumps --topology v5e` writes its HLO, before and \
-         after compilation; in Python `ulpgate.audit_stablehlo` judges it"
+        "it holds {what}, not HLO text; `python scripts/dump_hlo.py {path} --out dumps` writes its HLO before compilation, \
+         dumps/cpu/{name}.before.hlo (and with `--topology v5e` what a TPU's compiler makes of it); in Python `ulpgate.judge` and \
+         `ulpgate.audit_stablehlo` take the file as it is"
     ))
+}
+
+/// The name of a file without the ends that `scripts/dump_hlo.py` takes off.
+fn plain_name(path: &Path) -> String {
+    let mut name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    while let Some((stem, _)) = name.rsplit_once('.').filter(|(stem, end)| !stem.is_empty() && ENDS.contains(end)) {
+        name = stem.to_string();
+    }
+    name
 }
 
 /// Whether bytes begin as a module of MLIR, behind comments, as `module @jit_f attributes {...}`.

@@ -23,6 +23,12 @@ const ORDERS: f64 = 4.0;
 /// Factor by which a result's error may exceed that of the least accurate permitted mode.
 const RATIO: f64 = 2.0;
 
+/// Factor by which a result errs less than the mode nearest to it, from which on it is a more accurate one, and no fault of that mode.
+const MORE_ACCURATE: f64 = 2.0;
+
+/// The reason of a result that another rounding of the program's constants explains.
+const BY_DECIMALS: &str = "their constants are the decimals that the program names, before rounding to its types";
+
 /// Factor by which the worst element of a result may exceed that of a mode, beside its own scale.
 const WORST_ELEMENT: f64 = 4.0;
 
@@ -165,7 +171,7 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
     let standing = standing(class, values, compared, format);
     let strange_at = strange.clone();
     // Where values between are rounded to a narrow type, one that rounds another way stands out: then accuracy decides.
-    let is_accurate = truth.is_some_and(|truth| class.is_permitted && is_as_accurate(class, compared, truth));
+    let is_accurate = truth.is_some_and(|truth| class.is_permitted && is_as_accurate(class, compared, [truth, truth]));
     let is_mixed = !standing.is_empty() && near * 2 > observed.len() && !is_accurate;
     let apart: Vec<usize> = standing.iter().chain(&strange).copied().collect::<BTreeSet<_>>().into_iter().collect();
     let evidence = Evidence { ground, output, member, values, compared, apart: &apart, format };
@@ -173,6 +179,14 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
         because.push(format!("{} of {} elements are outside of what is permitted", bad.len(), observed.len()));
     }
     let is_finite_alike = strange.is_empty();
+    // A decimal in the place of the constant that it is rounded to moves elements past what choices of a compiler give.
+    let is_beside = !is_accurate && is_finite_alike && class.is_permitted && !(bad.is_empty() && standing.is_empty());
+    if let Some(truth) = truth.filter(|_| is_beside)
+        && let Some(other) = decimals::truth(ground, output)
+        && is_as_accurate(class, compared, [&other, truth])
+    {
+        return (Some(false), vec![BY_DECIMALS.to_string()], Vec::new());
+    }
     if !is_finite_alike {
         because.push(format!("{} elements are not finite where the mode's are, or the reverse", strange.len()));
         bad.extend(strange);
@@ -196,8 +210,12 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
     }
     let is_whole = bad.len() == outside && is_finite_alike && !is_mixed;
     if !bad.is_empty() && is_whole && is_accurate && faults::factor(&evidence).is_none() {
-        because.push(format!("they are as accurate as {name} is, row by row, and no fault explains the difference"));
-        return (Some(false), because, Vec::new());
+        let conforms = format!("they are as accurate as {name} is, row by row, and no fault explains the difference");
+        let beside = format!(
+            "values are rounded at other places: {outside} of {} elements are none that a compiler's choices give",
+            observed.len()
+        );
+        return (Some(false), vec![conforms, beside], Vec::new());
     }
     // What errs far more than every permitted mode is no order of sums, however near the nearest one is.
     let errors = truth.map(|truth| {
@@ -232,7 +250,9 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
                 because.push(format!("they err no more than a permitted mode: {}", operands.says));
                 return (Some(false), because, Vec::new());
             }
-            let pattern = faults::explain(&evidence, true);
+            // Beside a mode that errs far more than the result does, the difference is that mode's own error.
+            let is_better = own * MORE_ACCURATE <= compared.distance(values, truth);
+            let pattern = if is_better { Vec::new() } else { faults::explain(&evidence, true) };
             if !pattern.is_empty() {
                 because.push("a fault explains the difference from the nearest mode".to_string());
                 return (Some(true), because, pattern);
@@ -249,9 +269,7 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
         }
         let by_decimals = decimals::truth(ground, output);
         if by_decimals.is_some_and(|truth| compared.distance(observed, &truth) <= RATIO * worst) {
-            because.push(
-                "their constants are the decimals that the program names, before rounding to its types".to_string(),
-            );
+            because.push(BY_DECIMALS.to_string());
             return (Some(false), because, Vec::new());
         }
         because.push(format!("they err {:.1} times as much as the least accurate permitted mode", own / worst));
@@ -288,27 +306,34 @@ fn named(ground: &Ground) -> Option<String> {
 }
 
 /// Whether a result errs no more than a class does: as a whole, in each row, and at its worst; errors beside the row's own size, and
-/// at its worst beside each element's scale too: a small element of a row may be all wrong and change neither.
-fn is_as_accurate(class: &Class, compared: &Compared, truth: &[f64]) -> bool {
+/// at its worst beside each element's scale or own size too: a small element of a row may be all wrong and change neither. The two
+/// truths are those of the result and of the class.
+fn is_as_accurate(class: &Class, compared: &Compared, [truth, of_class]: [&[f64]; 2]) -> bool {
     let row = compared.dims.last().copied().unwrap_or(1).max(1);
     let observed = compared.observed;
     let size =
         |line: &[f64]| (line.iter().map(|x| x * x).sum::<f64>() / line.len() as f64).sqrt().max(f64::MIN_POSITIVE);
     let scale: Vec<f64> = truth.chunks(row).flat_map(|line| vec![size(line); line.len()]).collect();
     let whole = Compared { observed, scale: &scale, dims: compared.dims };
-    let largest = class.members.iter().map(|(_, values)| compared.largest(values, truth)).fold(0.0, f64::max);
-    let is_alike_everywhere = compared.largest(observed, truth) <= WORST_ELEMENT * largest;
+    let is_alike = |compared: &Compared| {
+        let largest = class.members.iter().map(|(_, values)| compared.largest(values, of_class)).fold(0.0, f64::max);
+        compared.largest(observed, truth) <= WORST_ELEMENT * largest
+    };
+    // Another formula rounds other numbers: an element where they nearly cancel errs more than any order of the program's own sums.
+    let own: Vec<f64> = truth.iter().map(|x| x.abs().max(f64::MIN_POSITIVE)).collect();
+    let is_alike_everywhere = is_alike(compared) || is_alike(&Compared { observed, scale: &own, dims: &[] });
     is_alike_everywhere
         && class.members.iter().any(|(_, values)| {
-            let own = whole.distance(values, truth);
+            let own = whole.distance(values, of_class);
             let in_row = |start: usize| {
                 let rows = start..start + row;
                 let part = Compared { observed, scale: &scale[rows.clone()], dims: &[] };
-                let distance = |values: &[f64]| part.distance(&values[rows.clone()], &truth[rows.clone()]);
-                distance(observed) <= 2.5 * distance(values).max(own)
+                let distance =
+                    |values: &[f64], truth: &[f64]| part.distance(&values[rows.clone()], &truth[rows.clone()]);
+                distance(observed, truth) <= 2.5 * distance(values, of_class).max(own)
             };
             whole.distance(observed, truth) <= 1.05 * own
-                && whole.largest(observed, truth) <= 2.0 * whole.largest(values, truth)
+                && whole.largest(observed, truth) <= 2.0 * whole.largest(values, of_class)
                 && (0..observed.len()).step_by(row).all(in_row)
         })
 }

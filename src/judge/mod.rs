@@ -150,7 +150,7 @@ pub struct JudgedResult {
 pub struct Judged {
     /// One a recorded result, in the program's order.
     pub results: Vec<JudgedResult>,
-    /// Parts of the work that were left out, and why.
+    /// Parts of the work that were left out, and why; and the reach of the nearest mode where none is named.
     pub notes: Vec<String>,
 }
 
@@ -251,6 +251,10 @@ impl Ground<'_> {
     }
 }
 
+/// A reader with a GPU would take the nearest chip's name for an answer.
+const OF_EVERY_CHIP: &str = "no mode is named: the nearest is one of every chip known here, and none of these is a GPU; results of a \
+     GPU are held to `--mode cpu/highest/off`";
+
 /// Judges the results of `recording` that `program` gives for `arguments`.
 ///
 /// # Errors
@@ -328,6 +332,12 @@ fn judge_part(
             return Err(JudgeError::Setting(format!("--tokens: {name} is {}, and tokens are integers", judged.shape)));
         }
         results.push(judged);
+    }
+    if settings.mode.is_none()
+        && settings.chips.is_empty()
+        && results.iter().any(|one| one.nearest.is_some() && one.modes.is_empty())
+    {
+        notes.push(OF_EVERY_CHIP.to_string());
     }
     Ok(Judged { results, notes })
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use crate::ir::{Op, movement};
 
-use super::isa::CHUNK;
+use super::isa::{CHUNK, Loop, widest};
 use super::store::Store;
 
 /// The values of `len` elements in row-major order. Each value stands for `run` neighbours: a broadcast costs nothing.
@@ -113,9 +113,7 @@ impl Column<f64> {
         if self.run != other.run {
             return (0..self.len()).all(|at| test(*self.at(at), *other.at(at)));
         }
-        // Chunk by chunk without a branch inside, so that it takes a few instructions for each.
-        let chunks = self.values.chunks(CHUNK).zip(other.values.chunks(CHUNK));
-        chunks.into_iter().all(|(a, b)| a.iter().zip(b).fold(true, |all, (a, b)| all & test(*a, *b)))
+        widest(AllWith { columns: [&self.values, &other.values], test })
     }
 
     /// The elements for whose values, taken together with those of another column, `test` holds.
@@ -141,6 +139,18 @@ impl Column<f64> {
         }
     }
 
+    /// The elements from `start` on, as many as there are up to a chunk: those in memory, or a copy of them in `room`.
+    #[inline(always)]
+    pub fn chunk<'a>(&'a self, start: usize, room: &'a mut [f64; CHUNK]) -> &'a [f64; CHUNK] {
+        if self.run == 1
+            && let Some(whole) = self.values[start..].first_chunk::<CHUNK>()
+        {
+            return whole;
+        }
+        self.load(start, room);
+        room
+    }
+
     /// Copies the elements from `start` on, as many as there are.
     #[inline(always)]
     pub fn load(&self, start: usize, out: &mut [f64; CHUNK]) {
@@ -157,6 +167,24 @@ impl Column<f64> {
                 *out = self.values[(start + i) / self.run];
             }
         }
+    }
+}
+
+/// Whether a test holds for the values of two columns, place by place.
+struct AllWith<'a, T> {
+    columns: [&'a [f64]; 2],
+    test: T,
+}
+
+impl<T: Fn(f64, f64) -> bool> Loop for AllWith<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let [a, b] = self.columns;
+        // Chunk by chunk without a branch inside, so that it takes a few instructions for each.
+        let mut chunks = a.chunks(CHUNK).zip(b.chunks(CHUNK));
+        chunks.all(|(a, b)| a.iter().zip(b).fold(true, |all, (a, b)| all & (self.test)(*a, *b)))
     }
 }
 

@@ -133,8 +133,27 @@ pub(super) fn exp_kernel(x: Interval, table: &Table) -> Interval {
     let wide = f64::from_bits((neighbor(1) + reach).to_bits().wrapping_add(1));
     let scale = f64::from_bits(((1023 + i64::from(e.exponent)) as u64) << 52);
     let (lo, hi) = (neighbor(-1) * scale, if width == 0.0 { neighbor(1) } else { wide } * scale);
-    let regular = x.lo > -690.0 && x.hi < 709.0 && (x.lo > 0.0 || x.hi < 0.0) && width < 1.0 / 4096.0;
+    let regular = x.lo > -690.0 && x.hi < 709.0 && (x.lo > 0.0 || x.hi < 0.0) && is_narrow(x);
     if regular { Interval { lo, hi } } else { IRREGULAR }
+}
+
+/// [`exp`] for long loops, of intervals of any width: each end by itself; else as [`exp_kernel`].
+#[inline(always)]
+pub(super) fn exp_ends_kernel(x: Interval, table: &Table) -> Interval {
+    let end = |at: f64, by: i64| {
+        let e = exponential::parts_by(table, at);
+        let scale = f64::from_bits(((1023 + i64::from(e.exponent)) as u64) << 52);
+        f64::from_bits((e.power + e.tail).to_bits().wrapping_add_signed(by)) * scale
+    };
+    let (lo, hi) = (end(x.lo, -1), end(x.hi, 1));
+    let regular = x.lo > -690.0 && x.hi < 709.0 && (x.lo > 0.0 || x.hi < 0.0) && x.lo <= x.hi;
+    if regular { Interval { lo, hi } } else { IRREGULAR }
+}
+
+/// Whether [`exp_kernel`] takes an interval of this width.
+#[inline(always)]
+pub(super) fn is_narrow(x: Interval) -> bool {
+    x.hi - x.lo < 1.0 / 4096.0
 }
 
 fn expm1_at(x: f64) -> Interval {

@@ -53,13 +53,23 @@ impl Intervals {
     }
 }
 
-/// `e^x`.
+/// `e^x` of narrow intervals.
 struct Exp(&'static elementary::Table);
 
 impl Kernel for Exp {
     #[inline(always)]
     fn apply(&self, x: Interval, _: Interval) -> Interval {
         elementary::exp_kernel(x, self.0)
+    }
+}
+
+/// `e^x` of intervals of any width.
+struct ExpEnds(&'static elementary::Table);
+
+impl Kernel for ExpEnds {
+    #[inline(always)]
+    fn apply(&self, x: Interval, _: Interval) -> Interval {
+        elementary::exp_ends_kernel(x, self.0)
     }
 }
 
@@ -294,8 +304,11 @@ impl Arithmetic for Fast {
 
     fn unary_all(&mut self, unary: Unary, x: &Intervals, _wanted: Wanted) -> Intervals {
         if unary == Unary::Exponential {
-            let kernel = Exp(elementary::table());
-            return apply(kernel, |x, _| elementary::exp(x), [x, x]);
+            let (table, whole) = (elementary::table(), |x, _| elementary::exp(x));
+            return match x.all(elementary::is_narrow) {
+                true => apply(Exp(table), whole, [x, x]),
+                false => apply(ExpEnds(table), whole, [x, x]),
+            };
         }
         let all = (x.lo.run() == 1).then(|| by_pairs::of_all(unary, x)).flatten();
         all.unwrap_or_else(|| map(x, function(unary)))

@@ -22,12 +22,24 @@ thread_local! {
 
 /// An empty vector with room for `len` numbers.
 pub(super) fn vector(len: usize) -> Vec<f64> {
-    FREE.with(|free| take(free, len))
+    cleared(FREE.with(|free| take(free, len)))
+}
+
+/// So many numbers, of any value: for a loop that writes each of them.
+pub(super) fn numbers(len: usize) -> Vec<f64> {
+    let mut numbers = FREE.with(|free| take(free, len));
+    numbers.resize(len, 0.0);
+    numbers
 }
 
 /// An empty vector with room for `len` classes.
 pub(super) fn classes(len: usize) -> Vec<u64> {
-    FREE_CLASSES.with(|free| take(free, len))
+    cleared(FREE_CLASSES.with(|free| take(free, len)))
+}
+
+fn cleared<T>(mut values: Vec<T>) -> Vec<T> {
+    values.clear();
+    values
 }
 
 fn take<T>(free: &Free<T>, len: usize) -> Vec<T> {
@@ -37,8 +49,7 @@ fn take<T>(free: &Free<T>, len: usize) -> Vec<T> {
 }
 
 /// Keeps a vector's memory.
-fn keep<T>(free: &Free<T>, mut values: Vec<T>) {
-    values.clear();
+fn keep<T>(free: &Free<T>, values: Vec<T>) {
     let mut free = free.borrow_mut();
     free.push(values);
     let mut bytes: usize = free.iter().map(|v| v.capacity() * size_of::<T>()).sum();

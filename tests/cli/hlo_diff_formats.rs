@@ -185,12 +185,17 @@ fn a_program_that_is_no_hlo_text_is_named_with_the_command_that_converts_it() {
     {
         folder.write(name, text);
         let out = ["--inputs", "x.safetensors", "--out", "o.safetensors"];
-        for command in [&["hlo", "show", name][..], &["same", name, name], &[&["hlo", "eval", name][..], &out].concat()]
-        {
+        let judge = ["judge", "out.npz", "--program", name, "--inputs", "in.npz"];
+        let eval = [&["hlo", "eval", name][..], &out].concat();
+        for command in [&["hlo", "show", name][..], &["same", name, name], &eval, &judge] {
             let why = folder.exits(2, command).err;
-            let converts =
-                format!("not HLO text; `python scripts/dump_hlo.py {name} --out dumps --topology v5e` writes its HLO");
-            assert!(why.contains(&converts) && why.contains("audit_stablehlo"), "{why}");
+            // The file that the command writes is named as the script names it.
+            let plain = name.split('.').next().unwrap();
+            let converts = format!(
+                "not HLO text; `python scripts/dump_hlo.py {name} --out dumps` writes its HLO before compilation, \
+                 dumps/cpu/{plain}.before.hlo "
+            );
+            assert!(why.contains(&converts) && why.contains("`ulpgate.judge` and `ulpgate.audit_stablehlo`"), "{why}");
         }
     }
     folder.write("typo.hlo", "modul e\n");

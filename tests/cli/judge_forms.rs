@@ -95,6 +95,24 @@ fn judge_reads_safetensors_and_npy() {
     assert!(run(&folder, 2, "y.txt", &[]).err.contains("no .safetensors, .npz or .npy file"));
 }
 
+/// A reader with a GPU is told what to name; one who named a chip is not.
+#[test]
+fn judge_says_that_the_nearest_of_all_chips_is_no_gpu() {
+    let folder = folder();
+    // Honest: every element one unit in the last place off.
+    let values: Vec<f32> = product().iter().map(|value| value.next_up()).collect();
+    fs::write(folder.path("y.npy"), npy([4, 2], &values)).unwrap();
+    let told = "none of these is a GPU; results of a GPU are held to `--mode cpu/highest/off`";
+    let all = folder.ran(&["judge", "y.npy", "--program", "m.hlo", "--inputs", "inputs.safetensors"]).out;
+    assert!(all.contains("nearest: ") && all.contains(told), "{all}");
+    for more in [["--chip", "v5e"], ["--mode", "v5e/highest/off"]] {
+        let arguments =
+            [&["judge", "y.npy", "--program", "m.hlo", "--inputs", "inputs.safetensors"][..], &more].concat();
+        let one = folder.ran(&arguments).out;
+        assert!(one.contains("nearest: ") && !one.contains("GPU"), "{one}");
+    }
+}
+
 /// The compiled file is run as it stands, and named where its bits are those of the result.
 #[test]
 fn judge_names_the_compiled_file() {

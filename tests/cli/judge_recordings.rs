@@ -14,6 +14,9 @@ pub fn recordings(program: &str, outside: bool) {
             false => matches!(found.verdict(), Verdict::Bits | Verdict::Conforming),
         };
         assert!(is_right, "{} ({}): {:?}", case.array, case.what, found.results);
+        // The reason that conforms comes first.
+        let begins_outside = |one: &JudgedResult| one.because.first().is_some_and(|why| why.contains("are outside"));
+        assert!(outside || !found.results.iter().any(begins_outside), "{}: {:?}", case.array, found.results);
         seen += 1;
     }
     assert!(seen > 0, "{program} has no such recordings");
@@ -440,4 +443,34 @@ fn faulty_recordings_of_swiglu_f32_are_outside() {
 #[test]
 fn faults_of_swiglu_f32_are_named() {
     faults("swiglu_f32", &[["x_swapped", "exchanged", "a_1_.1 and a_2_.1 are exchanged"]]);
+}
+
+#[test]
+fn honest_recordings_of_batch_norm_f32_conform() {
+    recordings("batch_norm_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_batch_norm_f32_are_outside() {
+    recordings("batch_norm_f32", true);
+}
+
+#[test]
+fn honest_recordings_of_momentum_f32_conform() {
+    recordings("momentum_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_momentum_f32_are_outside() {
+    recordings("momentum_f32", true);
+}
+
+#[test]
+fn honest_recordings_of_weight_norm_f32_conform() {
+    recordings("weight_norm_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_weight_norm_f32_are_outside() {
+    recordings("weight_norm_f32", true);
 }

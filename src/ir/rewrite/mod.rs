@@ -7,9 +7,10 @@
 //!
 //! One file a rule: `normalize`, `narrow`, `simplify`; `policy` has the policies, [`apply`] runs one; `choices` has every
 //! choice of sites in one program. `axes`, `index_axes` and `resize` write a program for other extents, with its choices as
-//! they were.
+//! they were; `batch` says along which axis elements never meet.
 
 mod axes;
+mod batch;
 mod choices;
 mod dead;
 mod index_axes;

@@ -1,6 +1,8 @@
 //! Decisions of an outcome: the steps at which floats become tokens or kept sets, and the distance of the floats
 //! compared there.
 
+use std::ops::Range;
+
 use crate::analysis::{Analysis, Precision, Reducer};
 use crate::ir::{Op, Program, Shape, ValueId};
 use crate::machine::{EvalError, Replay};
@@ -112,37 +114,48 @@ pub(super) fn values_of(steps: &[Step]) -> Vec<ValueId> {
     steps.iter().flat_map(|step| std::iter::once(step.result).chain(step.operands.iter().copied())).collect()
 }
 
-/// The decision of each of `rows` rows, for those asked for: the first step that is left open there, or the closest of
-/// all if none is. `None` for other rows, and if no step is understood.
+/// The operands of each step as declared.
 ///
 /// # Errors
-/// If an operand is no array.
+/// If one is no array.
+pub(super) fn operands(steps: &[Step], replay: &Replay) -> Result<Vec<Vec<Tensor>>, EvalError> {
+    steps.iter().map(|step| step.operands.iter().map(|id| replay.tensor(*id)).collect()).collect()
+}
+
+/// The decision of each of some rows, of those asked for: the first step that is left open there, or the closest of all if none is.
+/// `None` for other rows, and if no step is understood. `declared` are the steps' operands for all rows, as many as the last number
+/// says; the enclosures hold `rows` alone.
 pub(super) fn decisions(
     steps: &[Step],
-    replay: &Replay,
-    kept: &Enclosures,
-    (asked, rows): (&[usize], usize),
-) -> Result<Vec<Option<Decision>>, EvalError> {
-    let mut found: Vec<Option<(bool, Decision)>> = vec![None; rows];
-    for step in steps.iter().filter(|_| !asked.is_empty()) {
-        let declared = step.operands.iter().map(|id| replay.tensor(*id)).collect::<Result<Vec<_>, _>>()?;
+    declared: &[Vec<Tensor>],
+    (kept, rows): (&Enclosures, &Range<usize>),
+    (asked, all): (&[usize], usize),
+) -> Vec<Option<Decision>> {
+    let mut found: Vec<Option<(bool, Decision)>> = vec![None; rows.len()];
+    for (step, declared) in steps.iter().zip(declared).filter(|_| !asked.is_empty()) {
         let enclosed: Vec<Enclosed> = step.operands.iter().map(|id| kept.of(*id)).collect();
         let result = kept.of(step.result);
         let open = |position: usize| matches!(&result, Enclosed::Integers(known) if known[position].is_none());
         for row in asked {
-            if found[*row].as_ref().is_some_and(|(is_open, _)| *is_open) {
+            let at = row - rows.start;
+            if found[at].as_ref().is_some_and(|(is_open, _)| *is_open) {
                 continue;
             }
-            let is_open = span(*row, rows, result.elements()).any(open);
-            let closest = step.closest((*row, rows), &declared, &enclosed, is_open.then_some(&open));
+            let is_open = span(at, rows.len(), result.elements()).any(open);
+            let closest = step.closest(
+                (at, rows.len()),
+                (declared, span(*row, all, declared[0].len()).start),
+                &enclosed,
+                is_open.then_some(&open),
+            );
             let Some(decision) = closest else { continue };
             let closer = |(_, known): &(bool, Decision)| is_open || decision.enclosed_ulp < known.enclosed_ulp;
-            if found[*row].as_ref().is_none_or(closer) {
-                found[*row] = Some((is_open, decision));
+            if found[at].as_ref().is_none_or(closer) {
+                found[at] = Some((is_open, decision));
             }
         }
     }
-    Ok(found.into_iter().map(|found| found.map(|(_, decision)| decision)).collect())
+    found.into_iter().map(|found| found.map(|(_, decision)| decision)).collect()
 }
 
 /// An element in two ways.
@@ -161,19 +174,22 @@ impl Seen {
 }
 
 impl Step {
-    /// The closest of what it compares in a row; where `open` says which of its results are open, of these.
+    /// The closest of what it compares in a row of the enclosed ones; where `open` says which of its results are open, of these. The
+    /// declared operands have that row from a place on.
     fn closest(
         &self,
         (row, rows): (usize, usize),
-        declared: &[Tensor],
+        (declared, first): (&[Tensor], usize),
         enclosed: &[Enclosed],
         open: Option<&dyn Fn(usize) -> bool>,
     ) -> Option<Decision> {
+        let elements = span(row, rows, enclosed[0].elements());
+        let start = elements.start;
         let seen = |operand: usize, at: usize| -> Option<Seen> {
             let Enclosed::Floats(floats) = &enclosed[operand] else { return None };
-            Some(Seen { declared: declared[operand].data().get_f64(at), lo: floats[at].lo, hi: floats[at].hi })
+            let declared = declared[operand].data().get_f64(first + at - start);
+            Some(Seen { declared, lo: floats[at].lo, hi: floats[at].hi })
         };
-        let elements = span(row, rows, declared[0].len());
         let mut best: Option<Decision> = None;
         let mut offer = |found: Decision| {
             if best.as_ref().is_none_or(|best| found.enclosed_ulp < best.enclosed_ulp) {

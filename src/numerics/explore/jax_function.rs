@@ -1,5 +1,6 @@
 //! A program as a function in Python: calls of `jax.lax`, one line an instruction.
 
+mod lax_names;
 #[cfg(test)]
 mod tests;
 
@@ -12,8 +13,8 @@ use crate::analysis::{Reducer, Regions};
 use crate::ir::{CompareOrder, Computation, GatherDims, Instruction, Op, Precision, Program, Shape, Unary};
 use crate::tensor::DType;
 
-use super::lax_names::{binary_name, compare_name, unary_name};
 use super::numpy_text::{dtype, number, numpy_array};
+use lax_names::{binary_name, compare_name, unary_name};
 
 /// An operation without a line of `jax.lax`, by its name and opcode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

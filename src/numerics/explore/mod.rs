@@ -10,7 +10,7 @@
 //!
 //! `families` names the freedoms of compilers. `allowance` makes what an enclosure allows of the mode's promises, `forms` what it
 //! allows where a compiler may compute as with real numbers, `search` looks for witnesses, `row_outcome` says what is
-//! compared, `decision` where and how closely it is decided; the choices themselves are [`crate::rewrite::Choices`]. `repair`
+//! compared, `decision` where and how closely it is decided, `proof` encloses; the choices themselves are [`crate::rewrite::Choices`]. `repair`
 //! ends choices, `counterexample` makes what they flip small, and `jax_function` writes it in Python.
 
 mod allowance;
@@ -19,11 +19,11 @@ mod decision;
 mod families;
 mod forms;
 mod jax_function;
-mod lax_names;
 mod minimize;
 mod numpy_text;
 mod outside;
 mod printed;
+mod proof;
 mod repair;
 mod row_outcome;
 mod search;
@@ -33,13 +33,14 @@ mod tests;
 use std::time::Instant;
 
 use crate::deadline::{self, OutOfTime};
-use crate::ir::{Program, ValueId};
+use crate::ir::Program;
 use crate::machine::vector::StepRounding;
 use crate::machine::{EvalError, Mode, Prepared, Replay};
-use crate::oracle::{Enclosure, Enclosures, Latitude, OracleError};
-use crate::rewrite::{Choices, Freedom, Place};
+use crate::oracle::OracleError;
+use crate::rewrite::{Choices, Freedom};
 use crate::tensor::Tensor;
 
+use proof::{FirstEnclosure, Proof};
 use row_outcome::Outcome;
 
 pub use counterexample::{Counterexample, Flipped, Seen, counterexample};
@@ -223,25 +224,10 @@ pub fn explore(
     let bound = prepared.bind(arguments)?;
     let replay = deadline::until(settings.until, || Replay::new(&prepared, &settings.mode, &bound))??;
     let declared = outcome.tensors(&replay)?;
-    let mut proof = Proof {
-        choices: &choices,
-        arguments,
-        outcome: &outcome,
-        declared: &declared,
-        enclosure: Enclosure::new(&choices.program),
-        latitudes: allowance::latitudes(&choices, settings),
-        order: splitting_order(&choices, &outcome),
-        taken: 0,
-        most: settings.enclosures,
-    };
-    let mut fixed = vec![None; choices.points.len()];
-    let wanted: Vec<ValueId> = outcome.values.iter().copied().chain(decision::values_of(&steps)).collect();
-    let (asked, points, values) = (&mut proof, &fixed[..], &wanted[..]);
-    let kept = deadline::until(settings.until, move || asked.enclose(points, values))??;
-    let undecided = outcome.count_undecided(&kept, &declared);
-    let is_told = |row: &usize| settings.margins || undecided[*row].is_some();
-    let told: Vec<usize> = (0..outcome.rows).filter(is_told).collect();
-    let decisions = decision::decisions(&steps, &replay, &kept, (&told, outcome.rows))?;
+    let mut proof = Proof::new(&choices, arguments, (&outcome, &declared), settings);
+    let fixed = &mut vec![None; choices.points.len()];
+    let first = deadline::until(settings.until, || proof.first(fixed, (&steps, &replay), settings.margins))??;
+    let FirstEnclosure { undecided, decisions } = first;
     let mut answers: Vec<Answer> = undecided
         .iter()
         .map(|count| count.map_or(Answer::Proven { enclosures: 1 }, |undecided| Answer::Open { undecided }))
@@ -264,7 +250,7 @@ pub fn explore(
         }
         let left: Vec<usize> = open.into_iter().filter(|row| matches!(answers[*row], Answer::Open { .. })).collect();
         let mut parts = vec![0; answers.len()];
-        let left = match deadline::until(settings.until, || proof.split(&mut fixed, 0, &left, &mut parts)) {
+        let left = match deadline::until(settings.until, || proof.split(fixed, 0, &left, &mut parts)) {
             Ok(split) => split?,
             Err(over) => {
                 out_of_time.get_or_insert(over);
@@ -280,68 +266,4 @@ pub fn explore(
     let enclosures = proof.taken;
     let outputs = outcome.outputs.clone();
     Ok(Exploration { choices, answers, decisions, declared, searched, enclosures, out_of_time, outputs })
-}
-
-/// Points that the outcome depends on, those of few elements first: what they leave open, whole rows share.
-fn splitting_order(choices: &Choices, outcome: &Outcome) -> Vec<usize> {
-    let mut order = choices.points_of(&outcome.values);
-    order.retain(|at| choices.points[*at].freedom.has_values());
-    let elements = |place: &Place| choices.program.entry().instructions[place.value].shape.elements();
-    order.sort_by_key(|at| choices.points[*at].places.iter().map(elements).max());
-    order
-}
-
-/// The search for a proof.
-struct Proof<'a> {
-    choices: &'a Choices,
-    arguments: &'a [Tensor],
-    outcome: &'a Outcome,
-    declared: &'a [Tensor],
-    enclosure: Enclosure,
-    latitudes: Vec<Latitude>,
-    /// The points in the order in which they are split.
-    order: Vec<usize>,
-    taken: usize,
-    most: usize,
-}
-
-impl Proof<'_> {
-    /// Encloses the `wanted` values with some points fixed to one option.
-    fn enclose(&mut self, fixed: &[Option<usize>], wanted: &[ValueId]) -> Result<Enclosures<'_>, ExploreError> {
-        self.taken += 1;
-        let mut latitudes = self.latitudes.clone();
-        for (point, option) in self.choices.points.iter().zip(fixed) {
-            option.iter().for_each(|option| allowance::fix(&mut latitudes, point, *option));
-        }
-        Ok(self.enclosure.of(self.arguments, &latitudes, wanted)?)
-    }
-
-    /// Those of the rows `open` that stay so if the points from `next` on are split; counts each row's parts.
-    fn split(
-        &mut self,
-        fixed: &mut Vec<Option<usize>>,
-        next: usize,
-        open: &[usize],
-        parts: &mut [usize],
-    ) -> Result<Vec<usize>, ExploreError> {
-        let Some(point) = self.order.get(next).copied().filter(|_| !open.is_empty()) else { return Ok(open.to_vec()) };
-        let mut left: Vec<usize> = Vec::new();
-        for option in 0..self.choices.points[point].options() {
-            let asked: Vec<usize> = open.iter().copied().filter(|row| !left.contains(row)).collect();
-            if asked.is_empty() {
-                break;
-            }
-            if self.taken >= self.most {
-                return Ok(open.to_vec());
-            }
-            fixed[point] = Some(option);
-            let (outcome, declared) = (self.outcome, self.declared);
-            let undecided = outcome.count_undecided(&self.enclose(fixed, &outcome.values)?, declared);
-            let (wide, done): (Vec<usize>, Vec<usize>) = asked.into_iter().partition(|row| undecided[*row].is_some());
-            done.into_iter().for_each(|row| parts[row] += 1);
-            left.extend(self.split(fixed, next + 1, &wide, parts)?);
-        }
-        fixed[point] = None;
-        Ok(left)
-    }
 }

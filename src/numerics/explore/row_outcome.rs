@@ -102,21 +102,26 @@ impl Outcome {
         })
     }
 
-    /// Of each row, how many elements the enclosures of the outcome's values leave open, or hold elsewhere than where they are
-    /// declared; `None` for none.
-    pub fn count_undecided(&self, kept: &Enclosures, declared: &[Tensor]) -> Vec<Option<usize>> {
+    /// Of each of some rows, which are all that the enclosures hold, how many elements these leave open, or hold elsewhere than
+    /// where they are declared; `None` for none.
+    pub fn count_undecided(
+        &self,
+        (kept, rows): (&Enclosures, &Range<usize>),
+        declared: &[Tensor],
+    ) -> Vec<Option<usize>> {
         let enclosed: Vec<Enclosed> = self.values.iter().map(|value| kept.of(*value)).collect();
         let open = |row: usize| -> usize {
             let of = |(enclosed, declared): (&Enclosed, &Tensor)| {
-                let is_declared = |at: &usize| match enclosed {
-                    Enclosed::Floats(floats) => holds_alone(floats[*at], declared.data().get_f64(*at)),
-                    Enclosed::Integers(integers) => integers[*at] == Some(integer(declared, *at)),
+                let own = span(row - rows.start, rows.len(), enclosed.elements());
+                let is_declared = |(at, place): (usize, usize)| match enclosed {
+                    Enclosed::Floats(floats) => holds_alone(floats[at], declared.data().get_f64(place)),
+                    Enclosed::Integers(integers) => integers[at] == Some(integer(declared, place)),
                 };
-                self.span(row, declared.len()).filter(|at| !is_declared(at)).count()
+                own.zip(self.span(row, declared.len())).filter(|places| !is_declared(*places)).count()
             };
             enclosed.iter().zip(declared).map(of).sum()
         };
-        (0..self.rows).map(open).map(|count| (count > 0).then_some(count)).collect()
+        rows.clone().map(open).map(|count| (count > 0).then_some(count)).collect()
     }
 }
 

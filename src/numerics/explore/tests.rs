@@ -14,19 +14,19 @@ use crate::tensor::{DType, Data, Tensor};
 
 use super::{Answer, ExploreError, Seen, Settings, counterexample, enclose, explore, find_family, outside, permitted};
 
-fn built(spec: &str, n: usize) -> Program {
+pub(super) fn built(spec: &str, n: usize) -> Program {
     let spec: ProgramSpec = spec.parse().unwrap();
     spec.build(n, spec.batch(n)).unwrap()
 }
 
-fn drawn(program: &Program, input: &str, seed: u64) -> Vec<Tensor> {
+pub(super) fn drawn(program: &Program, input: &str, seed: u64) -> Vec<Tensor> {
     let input: InputSpec = input.parse().unwrap();
     let key = InputKey { suite: "explore".into(), input: input.to_string(), n: 0, seed };
     let taken = Argument::of_program(program);
     generate(&input, &key, &taken, 0..taken[0].rows() as u64).unwrap()
 }
 
-fn settings(mode: &str, families: &[&str]) -> Settings {
+pub(super) fn settings(mode: &str, families: &[&str]) -> Settings {
     let families = families.iter().map(|name| find_family(name).unwrap()).collect();
     Settings { families, ..Settings::new(mode.parse().unwrap()) }
 }

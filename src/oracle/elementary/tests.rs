@@ -234,3 +234,27 @@ fn the_kernel_of_loops_encloses_up_to_its_limits() {
         assert!(is_irregular(of(special, special)) && is_irregular(of(f64::NEG_INFINITY, f64::INFINITY)), "{special}");
     }
 }
+
+/// The loop's exponential of both ends has the ends of the plain one, and leaves out what that handles apart.
+#[test]
+fn the_kernel_of_both_ends_is_as_the_plain_one() {
+    let table = super::table();
+    let mut regular = 0;
+    for x in points().into_iter().step_by(3) {
+        for width in [0.0, x.abs() * 1e-9, 1.0 / 64.0, x.abs() / 2.0, 40.0] {
+            let given = Interval { lo: x, hi: x + width };
+            let got = super::exp_ends_kernel(given, table);
+            let is_inside = x > -690.0 && given.hi < 709.0 && (x > 0.0 || given.hi < 0.0);
+            assert_eq!(got.lo <= got.hi, is_inside, "{given:?}");
+            if is_inside {
+                assert_eq!((got.lo.to_bits(), got.hi.to_bits()), (exp(given).lo.to_bits(), exp(given).hi.to_bits()));
+                regular += 1;
+            }
+        }
+    }
+    assert!(regular > 1000, "{regular}");
+    for special in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+        let got = super::exp_ends_kernel(Interval { lo: -1.0, hi: special }, table);
+        assert!(got.lo > got.hi, "{special}");
+    }
+}

@@ -104,6 +104,33 @@ struct Apply<'a, K, W> {
     whole: W,
 }
 
+impl<K: Kernel, W: Fn(Interval, Interval) -> Interval> Apply<'_, K, W> {
+    /// One chunk of the result, from those of the operands' ends; `count` elements of it are asked for.
+    #[inline(always)]
+    fn chunk(
+        &self,
+        [x_lo, x_hi, y_lo, y_hi]: [&[f64; CHUNK]; 4],
+        [out_lo, out_hi]: [&mut [f64; CHUNK]; 2],
+        (start, count): (usize, usize),
+    ) {
+        for i in 0..CHUNK {
+            let (a, b) = (Interval { lo: x_lo[i], hi: x_hi[i] }, Interval { lo: y_lo[i], hi: y_hi[i] });
+            let out = self.kernel.apply(a, b);
+            (out_lo[i], out_hi[i]) = (out.lo, out.hi);
+        }
+        // Without a branch inside: nearly always there is none.
+        if (0..CHUNK).fold(false, |any, i| any | (out_lo[i] > out_hi[i])) {
+            let [x, y] = self.operands;
+            for i in 0..count {
+                if out_lo[i] > out_hi[i] {
+                    let out = (self.whole)(x.at(start + i), y.at(start + i));
+                    (out_lo[i], out_hi[i]) = (out.lo, out.hi);
+                }
+            }
+        }
+    }
+}
+
 impl<K: Kernel, W: Fn(Interval, Interval) -> Interval> Loop for Apply<'_, K, W> {
     type Output = Intervals;
 
@@ -111,31 +138,23 @@ impl<K: Kernel, W: Fn(Interval, Interval) -> Interval> Loop for Apply<'_, K, W> 
     fn run(self) -> Intervals {
         let [x, y] = self.operands;
         let len = x.lo.len();
-        let (mut lo, mut hi) = (store::vector(len), store::vector(len));
-        let [mut x_lo, mut x_hi, mut y_lo, mut y_hi, mut out_lo, mut out_hi] = [[1.0; CHUNK]; 6];
+        let (mut lo, mut hi) = (store::numbers(len), store::numbers(len));
+        let mut room = [[1.0; CHUNK]; 4];
         let mut pace = Pace::default();
         for start in (0..len).step_by(CHUNK) {
             pace.spend(CHUNK);
-            x.lo.load(start, &mut x_lo);
-            x.hi.load(start, &mut x_hi);
-            y.lo.load(start, &mut y_lo);
-            y.hi.load(start, &mut y_hi);
-            for i in 0..CHUNK {
-                let (a, b) = (Interval { lo: x_lo[i], hi: x_hi[i] }, Interval { lo: y_lo[i], hi: y_hi[i] });
-                let out = self.kernel.apply(a, b);
-                (out_lo[i], out_hi[i]) = (out.lo, out.hi);
-            }
-            let count = CHUNK.min(len - start);
-            if out_lo.iter().zip(&out_hi).any(|(lo, hi)| lo > hi) {
-                for i in 0..count {
-                    if out_lo[i] > out_hi[i] {
-                        let out = (self.whole)(x.at(start + i), y.at(start + i));
-                        (out_lo[i], out_hi[i]) = (out.lo, out.hi);
-                    }
+            let [x_lo, x_hi, y_lo, y_hi] = &mut room;
+            let given =
+                [x.lo.chunk(start, x_lo), x.hi.chunk(start, x_hi), y.lo.chunk(start, y_lo), y.hi.chunk(start, y_hi)];
+            match (lo[start..].first_chunk_mut(), hi[start..].first_chunk_mut()) {
+                (Some(lo), Some(hi)) => self.chunk(given, [lo, hi], (start, CHUNK)),
+                _ => {
+                    let [mut out_lo, mut out_hi] = [[1.0; CHUNK]; 2];
+                    self.chunk(given, [&mut out_lo, &mut out_hi], (start, len - start));
+                    lo[start..].copy_from_slice(&out_lo[..len - start]);
+                    hi[start..].copy_from_slice(&out_hi[..len - start]);
                 }
             }
-            lo.extend_from_slice(&out_lo[..count]);
-            hi.extend_from_slice(&out_hi[..count]);
         }
         Intervals { lo: Column::new(lo), hi: Column::new(hi) }
     }

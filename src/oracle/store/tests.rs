@@ -1,4 +1,4 @@
-use super::{FREE, KEPT, SHORTEST, Store, classes, vector};
+use super::{FREE, KEPT, SHORTEST, Store, classes, numbers, vector};
 
 /// Capacities of the vectors that this thread keeps, the oldest first.
 fn kept() -> Vec<usize> {
@@ -26,6 +26,20 @@ fn memory_is_used_again_where_it_fits() {
     drop(Store::new(vec![1.0; 10_000]));
     let same = vector(10_000);
     assert!(same.is_empty() && same.capacity() == 10_000 && kept().is_empty());
+}
+
+/// Memory that is used again is as long as asked, whatever it held.
+#[test]
+fn numbers_are_as_many_as_asked() {
+    for (held, len) in [(10_000, 9_000), (9_000, 9_500)] {
+        let mut old = Vec::with_capacity(10_000);
+        old.resize(held, 7.0);
+        drop(Store::new(old));
+        let same = numbers(len);
+        assert_eq!((same.len(), same.capacity()), (len, 10_000));
+        assert!(kept().is_empty());
+    }
+    assert_eq!(numbers(3), [0.0; 3]);
 }
 
 #[test]
