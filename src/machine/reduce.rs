@@ -32,6 +32,7 @@ pub(super) fn reduce(
     let count = operands.len() / 2;
     let dims = shapes[0].dims();
     let kept: Vec<usize> = (0..dims.len()).filter(|d| !reduced.contains(d)).collect();
+    // The order of a sum follows memory: the order in which the attribute lists dims changes no loop of XLA.
     let reduced: &[usize] = &memory_order(dims, reduced);
     let order: Vec<usize> = kept.iter().chain(reduced).copied().collect();
     let width: usize = reduced.iter().map(|d| dims[*d]).product();
@@ -59,6 +60,7 @@ pub(super) fn reduce(
     let inits: Vec<Value> = whole.collect();
     let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
     let summation = |dtype: DType, terms: Terms| {
+        // An addition to a zero does not round, so that a sum from zero has one rounding fewer.
         let from_zero = inits[0].f32s()[0] == 0.0;
         Summation::over(machine.mode, sums, (dims, reduced), (dtype, terms), from_zero)
     };
@@ -79,6 +81,7 @@ pub(super) fn reduce(
         }
         (Some(Reducer::Binary(binary)), [Value::Integer(dtype, values)]) => {
             let init = inits[0].integers()[0];
+            // Integers wrap, and every operation here is associative on them: the order decides nothing.
             let fold = |row| values[span(row)].iter().fold(init, |t, v| integer::apply(binary, *dtype, t, *v));
             Value::integer(*dtype, (0..results).map(fold).collect())
         }
@@ -88,6 +91,8 @@ pub(super) fn reduce(
             Value::pred((0..results).map(fold).collect())
         }
         (Some(kind @ (Reducer::ArgMax | Reducer::ArgMin)), [Value::Float(dtype, values), Value::Integer(_, ids)])
+            // Of equal values the reducer keeps the one with the smaller index. Where indices ascend that is the
+            // first, and a search for the first is enough; other indices go through the region.
             if width > 0 && ids.chunks(width).all(|ids| ids.is_sorted_by(|a, b| a < b)) =>
         {
             let (values, ids): (&[f32], &[i64]) = (values, ids);
@@ -95,6 +100,7 @@ pub(super) fn reduce(
             let largest = kind == Reducer::ArgMax;
             let best = vector::over_rows(results, width, |row| {
                 let (value, position) = select::argmax(&values[span(row)], unit.flush, largest);
+                // One row of indices may serve every row of values.
                 let at = ids[(row * width + position) % ids.len()];
                 // Only a row of nothing but the init loses to it, at the init's index.
                 (value, if value == init && init_at < at { init_at } else { at })
@@ -122,6 +128,8 @@ pub(super) fn reduce(
         }
         _ => {
             let init: Option<Vec<Scalar>> = inits.iter().map(|init| init.scalar(0)).collect();
+            // The region may do anything, so that its order of calls counts: from the init, one element after the
+            // other.
             let init = init.ok_or_else(|| refuse(instruction, "an init that is no scalar"))?;
             let mut region = Region::new(machine, to_apply)?;
             let mut columns: Vec<Vec<Scalar>> = vec![Vec::with_capacity(results); count];
