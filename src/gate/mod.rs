@@ -125,6 +125,7 @@ pub fn compare_with(
             }
             Err(e) => return Err(fail(e)),
         };
+        // Nearly every report is unchanged, and equal bytes need no parser.
         if old == *fresh {
             continue;
         }
@@ -169,6 +170,7 @@ pub fn left_over(names: &BTreeSet<String>, baseline: &Path) -> Result<Vec<Differ
     let fail = |source| GateError::Baseline { path: baseline.to_path_buf(), source };
     let entries = match std::fs::read_dir(baseline) {
         Ok(entries) => entries,
+        // A first run has no baseline, of which nothing can be left over.
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(e) => return Err(fail(e)),
     };
@@ -205,6 +207,7 @@ fn rows(file: &str, old: &Table, fresh: &Table, about: &dyn Fn(&Row) -> bool) ->
     for key in keys {
         let (change, what) = match (old.get(key), fresh.get(key)) {
             (Some(old), None) if about(old) => (RowChange::Gone, String::new()),
+            // The run left out this row's suite or size: a part says nothing of the rest.
             (_, None) => continue,
             (None, _) => (RowChange::New, String::new()),
             (Some(old), Some(fresh)) => {
@@ -225,6 +228,7 @@ fn rows(file: &str, old: &Table, fresh: &Table, about: &dyn Fn(&Row) -> bool) ->
             }
         };
         let row = fresh.get(key).or(old.get(key));
+        // One changed case changes every mean over it: such rows are summed up, so that the cause is seen.
         let list = if row.is_some_and(|row| is_derived(file, row)) { &mut derived } else { &mut differences };
         list.push(Difference { file: file.to_string(), row: key.clone(), change, what });
     }

@@ -157,6 +157,7 @@ impl Evidence<'_> {
         if self.is_all_overflow() && self.is_finite_alike(values) {
             return self.share_of_elements(values);
         }
+        // A few large elements can explain the squares, and many small ones the count: a fault must explain both.
         self.share_of_residual(values).min(self.share_of_elements(values))
     }
 
@@ -186,6 +187,7 @@ pub(super) fn bad_rows(evidence: &Evidence, residual: &[f64]) -> Vec<usize> {
     let mut sorted = squares.clone();
     sorted.sort_by(f64::total_cmp);
     let (usual, largest) = (sorted[sorted.len() / 2], sorted.last().copied().unwrap_or(0.0));
+    // A bad row stands out from the usual one and counts beside the worst; rounding alone does neither.
     let limit = (100.0 * usual).max(1e-3 * largest);
     (0..squares.len()).filter(|row| squares[*row] > limit).collect()
 }

@@ -79,6 +79,7 @@ impl Verdict {
     /// The worst of several: outside before unknown, unknown before conforming, conforming before bits; unknown if there are none.
     pub fn worst(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
         let rank = |verdict: &Verdict| {
+            // A result that is known to be outside says more than one that is not known.
             [Verdict::Bits, Verdict::Conforming, Verdict::Unknown, Verdict::Outside]
                 .iter()
                 .position(|one| one == verdict)
@@ -230,6 +231,7 @@ impl Ground<'_> {
     /// The judgement of a result before it is weighed, unknown so far, and the members that give its bits.
     fn open(&self, output: usize, tensor: &Tensor) -> (JudgedResult, Vec<&Member>) {
         let equal = |member: &&Member| member.results[output].data() == tensor.data();
+        // Equal bits of one mode explain a result by themselves, whatever else is permitted.
         let same: Vec<&Member> = self.members.each.iter().filter(equal).collect();
         let judged = JudgedResult {
             name: self.program.output_names[output].clone(),
@@ -401,6 +403,7 @@ fn truth(program: &Program, arguments: &[Tensor], notes: &mut Vec<String>) -> Op
     match Oracle::default().announced_truth(&Prepared::new(program), arguments, &demands, &mut |_| ()) {
         Ok(truth) => Some(truth.outputs),
         Err(error) => {
+            // Modes still judge without the truth: a note, and no refusal.
             notes.push(format!("the truth was not computed: {error}"));
             None
         }

@@ -23,6 +23,7 @@ impl TreeReduction {
                 let mut window = vec![0];
                 for (d, extent) in dims.iter().enumerate() {
                     let size = (*extent).clamp(1, TREE);
+                    // XLA pads as `Padding::kSame`: the odd element of the padding goes to the end.
                     let low = (counts[d] * size - extent) / 2;
                     let reach = (at[d] * size).saturating_sub(low)..((at[d] + 1) * size - low).min(*extent);
                     let stride = strides[d] as usize;
@@ -56,6 +57,7 @@ impl TreeReduction {
         for level in &self.0 {
             let of_window = |window: &Vec<usize>| {
                 gathered.clear();
+                // The rewriter gives each window the init of the reduction, so that it counts once a window.
                 gathered.push(init);
                 gathered.extend(window.iter().map(|at| values[*at]));
                 reduce(&gathered)

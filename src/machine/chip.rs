@@ -105,7 +105,9 @@ const TPU: Chip = Chip {
     accumulation: Accumulation::Block,
     has_f64: false,
     flush: true,
+    // Before v6e a quotient is left times reciprocal, as those that a v2 and a v3 printed show (FACTS 3.3).
     divide: Divide::ByReciprocal,
+    // The second operand wins a tie of zeros: XLA's own tests of TPUs expect it (FACTS 3.3).
     zero_tie: ZeroTie::Second,
     eup: Eup::PreV5,
     functions: ErrorModel::CorrectlyRounded,
@@ -165,6 +167,7 @@ pub static CPU: Chip = Chip {
     name: "cpu",
     doc: "Plain IEEE f32, one chain in order, subnormals kept: the stand-in for PyTorch on a CPU.",
     matrix_unit: false,
+    // One chain over all of K has no blocks.
     mxu_block: usize::MAX,
     accumulation: Accumulation::Chain,
     has_f64: true,

@@ -30,6 +30,7 @@ fn given(operand: &Value, flush: bool) -> Vec<f64> {
     let rounded;
     let numbers = match operand {
         Value::Products(products) => match products.single() {
+            // Still exact: the addition to come is the only rounding.
             Some(products) => return products.to_vec(),
             None => {
                 rounded = products.to_f32(flush);
@@ -58,6 +59,7 @@ pub fn sum(binary: Binary, [left, right]: [&Value; 2], left_first: Option<&[bool
             Some(false) => (rounded(left), right),
             None => (left, right),
         });
+    // An f64 addition would round once and the conversion to f32 again; this rounds once.
     let sums = pairs.map(|(left, right)| sum_to_f32(left, sign * right));
     Value::float(DType::F32, sums.map(|sum| if flush { flush_f32(sum) } else { sum }).collect())
 }

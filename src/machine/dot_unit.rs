@@ -96,6 +96,8 @@ impl DotClass {
         let [m, n] = dims.free.each_ref().map(|free| free.iter().product::<usize>());
         let k: usize = dims.contracting.iter().product();
         let name = match (m, k, n) {
+            // One product is no sum, which a systolic array would be of use for: every chip has it on the vector unit
+            // (FACTS 2.3).
             (_, 1, _) => "one-product",
             (1, _, 1) => "vector-vector",
             (1, ..) | (.., 1) => match (has_wide_batch(dims), has_vector_without_free_dim(dims)) {
@@ -130,6 +132,7 @@ fn has_wide_batch(dims: &DotExtents) -> bool {
 fn has_vector_without_free_dim(dims: &DotExtents) -> bool {
     let mut all = dims.batch.iter().chain(&dims.contracting).chain(dims.free.iter().flatten());
     let is_large = |extent: Option<&usize>| extent.is_some_and(|extent| *extent >= LEAST_WITHOUT_FREE_DIM);
+    // The compiler looks at the first of several free dims alone: (64, 2) counts, (2, 512) does not (FACTS 2.3).
     let first_free = match &dims.free {
         [lhs, rhs] if lhs.is_empty() => rhs.first(),
         [lhs, rhs] if rhs.is_empty() => lhs.first(),
@@ -162,6 +165,7 @@ pub fn is_on_vector_unit(chip: &Chip, dot: &DotSite) -> bool {
 /// the lines of the table that mix two; a chip or type without a line has no such dots.
 fn compiler_says_vector(chip: &Chip, dtypes: [Option<DType>; 2], class: DotClass) -> bool {
     let of_both = |dtype: DType| ROWS.get(&(chip.name, [dtype.name(); 2], class.0)).copied().unwrap_or(false);
+    // The table has pairs of one type: of 8 bits one operand is enough for the vector unit (FACTS 2.3).
     dtypes.into_iter().flatten().any(of_both)
 }
 

@@ -34,6 +34,8 @@ pub fn matmul(lhs: &[f32], right: Right, [m, k, n]: [usize; 3], order: SumOrder,
             Right::Columns(matrix) | Right::Rows(matrix) if order == SumOrder::Lanes && k > 0 => {
                 weighted(matrix).row_sums(StepRounding::F32, unit)
             }
+            // Along the rows of the right operand, as memory is read fastest: the sums of a row wait beside each
+            // other.
             Right::Columns(matrix) if n > 1 => of_columns(row, matrix, n, order, unit),
             Right::Columns(matrix) | Right::Rows(matrix) => of_rows(row, matrix, n, order, unit),
         }

@@ -32,6 +32,7 @@ pub(super) fn reduce(
     let count = operands.len() / 2;
     let dims = shapes[0].dims();
     let kept: Vec<usize> = (0..dims.len()).filter(|d| !reduced.contains(d)).collect();
+    // The order of a sum follows memory: the order in which the attribute lists dims changes no loop of XLA.
     let reduced: &[usize] = &memory_order(dims, reduced);
     let order: Vec<usize> = kept.iter().chain(reduced).copied().collect();
     let width: usize = reduced.iter().map(|d| dims[*d]).product();
@@ -61,6 +62,7 @@ pub(super) fn reduce(
     let inits: Vec<Value> = whole.collect();
     let extents: Vec<usize> = reduced.iter().map(|d| dims[*d]).collect();
     let summation = |dtype: DType, terms: Terms| {
+        // An addition to a zero does not round, so that a sum from zero has one rounding fewer.
         let from_zero = inits[0].f32s()[0] == 0.0;
         Summation::over(machine.mode, sums, (dims, reduced), (dtype, terms), from_zero)
     };
@@ -81,6 +83,7 @@ pub(super) fn reduce(
         }
         (Some(Reducer::Binary(binary)), [Value::Integer(dtype, values)]) => {
             let init = inits[0].integers()[0];
+            // Integers wrap, and every operation here is associative on them: the order decides nothing.
             let fold = |row| values[span(row)].iter().fold(init, |t, v| integer::apply(binary, *dtype, t, *v));
             Value::integer(*dtype, (0..results).map(fold).collect())
         }
@@ -98,6 +101,7 @@ pub(super) fn reduce(
             let largest = kind == Reducer::ArgMax;
             let best = vector::over_rows(results, width, |row| {
                 let (value, position) = select::argmax(&values[span(row)], unit.flush, largest);
+                // One row of indices may serve every row of values.
                 let at = ids[(row * width + position) % ids.len()];
                 // Only a row of nothing but the init loses to it, at the init's index.
                 (value, if value == init && init_at < at { init_at } else { at })
@@ -125,6 +129,8 @@ pub(super) fn reduce(
         }
         _ => {
             let init: Option<Vec<Scalar>> = inits.iter().map(|init| init.scalar(0)).collect();
+            // The region may do anything, so that its order of calls counts: from the init, one element after the
+            // other.
             let init = init.ok_or_else(|| refuse(instruction, "an init that is no scalar"))?;
             let mut region = Region::new(machine, to_apply)?;
             let mut columns: Vec<Vec<Scalar>> = vec![Vec::with_capacity(results); count];

@@ -49,6 +49,8 @@ fn rounded_tile(dot: &BlockDot, i: usize, j: usize, tile: &[usize]) -> f32 {
         // 48 bits: an f64 holds the product of two f32.
         let scale = scale_a * scale_b;
         let units = units(dot, i, j, *block);
+        // A block's sum may have more bits than an f64, so that it is cut in two. The product of a part with the scale is
+        // exact as a number and its error.
         for part in [(units & LOW) as f64 * 2f64.powi(-32), (units >> 48) as f64 * 2f64.powi(16)] {
             let product = part * scale;
             sum.add(product);
@@ -66,6 +68,7 @@ pub fn scaled_dot(dot: &BlockDot, order: ScaledOrder) -> Vec<f32> {
 }
 
 fn element(dot: &BlockDot, order: ScaledOrder, i: usize, j: usize) -> f32 {
+    // A tile shorter than a block still takes a whole one: a block has one scale.
     let per_tile = |tile: usize| (tile / dot.block()).max(1);
     let scaled = |block: usize| {
         let (scale_a, scale_b) = dot.scales(i, j, block);

@@ -63,6 +63,8 @@ impl Summation {
         let way = match (code, terms) {
             (Some(code), _) => Way::Coded(code.clone()),
             (None, Terms::Numbers) => Way::Unit(rows.of_unit()),
+            // The unit's orders are of rounded numbers; a product in flight joins a running sum by a fused
+            // multiply-add.
             (None, Terms::Products | Terms::Several) => Way::Chain,
         };
         Summation { way, rows }
@@ -75,6 +77,7 @@ impl Summation {
         (instruction, window): (&Instruction, &Window),
         from_zero: bool,
     ) -> Option<Summation> {
+        // Without a code a window is summed by its region, which rounds as the region says.
         codes.numbers.as_ref()?;
         let (dims, reduced) = window.dims_by_window(instruction.shape.dims());
         Some(Summation::over(mode, codes, (&dims, &reduced), (DType::F32, Terms::Numbers), from_zero))
@@ -100,6 +103,7 @@ impl Summation {
         };
         let dims = operand.dims();
         let over = |dims: &[usize], reduced: &[usize]| {
+            // Only products of f32 are kept unrounded: an f64 holds them exactly.
             let terms = if dtype == DType::F32 { terms } else { Terms::Numbers };
             Some(Summation::over(mode, codes, (dims, reduced), (dtype, terms), from_zero))
         };
@@ -162,6 +166,7 @@ impl Summation {
     /// says nothing of how large they are.
     pub fn promise(&self) -> Option<SumPromise> {
         match &self.way {
+            // The parts of one term may cancel, so that its magnitude says nothing of theirs.
             _ if self.rows.terms() == Terms::Several => None,
             Way::Unit(sum) => Some(sum.promise()),
             Way::Coded(code) => Some(code.promise(&self.rows)),

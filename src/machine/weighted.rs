@@ -31,6 +31,7 @@ pub(super) fn find(instructions: &[Instruction], producers: &[ValueId], array: V
         }
         match instruction.shape.dtype()? {
             DType::F32 => {}
+            // A value in bf16 between product and sum has been rounded there, wherever the conversion stands.
             DType::BF16 => rounded = StepRounding::Bf16,
             _ => return None,
         }

@@ -23,6 +23,7 @@ fn falls(unary: Unary) -> Option<bool> {
         Unary::Cbrt | Unary::Erf | Unary::Exponential | Unary::ExponentialMinusOne | Unary::Logistic | Unary::Tanh => {
             Some(false)
         }
+        // They rise wherever they are numbers; the callers exclude NaN.
         Unary::Log | Unary::LogPlusOne | Unary::Sqrt => Some(false),
         Unary::Negate => Some(true),
         Unary::Abs
@@ -52,6 +53,8 @@ impl<A: Arithmetic> World<A> {
         {
             let step = Step::Unary(unary);
             let classes = self.classes.after_each(step, classes);
+            // A monotone function keeps the order of its arguments, so that the order of results needs no digit of
+            // them.
             let keys = if falls { keys.map(|key| -key) } else { keys.clone() };
             return FloatArray { len, numbers, identities: Identities::Known { classes, keys }, rounded: None };
         }
@@ -77,6 +80,7 @@ impl<A: Arithmetic> World<A> {
         }
         let sign = self.sign(&x.number);
         let positive = sign == Some(Ordering::Greater);
+        // Some functions are monotone only where the sign is known, such as 1 / sqrt(x) on positive numbers.
         let flips = match (unary, falls(unary)) {
             (_, Some(falls)) => Some(falls),
             (Unary::Rsqrt, _) if positive => Some(true),

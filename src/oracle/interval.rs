@@ -96,6 +96,7 @@ impl Interval {
     #[inline]
     pub fn hull(self, other: Interval) -> Interval {
         let (lo, hi) = (self.lo.min(other.lo), self.hi.max(other.hi));
+        // min and max of two zeros give either of them: an end of zero would claim its sign.
         let zeros_of_both_signs = lo == 0.0 && hi == 0.0 && self.lo.to_bits() != other.lo.to_bits();
         if zeros_of_both_signs { Interval::SIGNLESS_ZERO } else { Interval { lo, hi } }
     }
@@ -184,6 +185,7 @@ impl Interval {
     /// The value with its sign changed, zero included.
     #[inline]
     pub fn neg(self) -> Interval {
+        // Exact, as a change of sign is: no end has to move outward.
         Interval { lo: -self.hi, hi: -self.lo }
     }
 
@@ -206,6 +208,7 @@ impl Interval {
     pub fn sqrt(self) -> Interval {
         if self.is_nan() || self.hi < 0.0 {
             Interval::NAN
+        // A value that may lie below zero may have NaN for its root, which no pair of ends encloses.
         } else if self.lo < 0.0 {
             Interval::UNKNOWN
         } else {

@@ -28,6 +28,7 @@ impl Prepared {
     pub(super) fn as_it_stands(program: Program) -> Prepared {
         let mut uses: Vec<Vec<usize>> = program.computations.iter().map(|computation| computation.uses()).collect();
         for (uses, computation) in uses.iter_mut().zip(&program.computations) {
+            // The caller is a user of the root.
             uses[computation.root] += 1;
         }
         let entry = program.entry();

@@ -84,6 +84,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         init: &FloatArray<A>,
     ) -> Value<A> {
         let init = self.world.element(init, 0);
+        // Elements of one class are ordered by their keys, which are single numbers: no enclosure is compared.
         let has_keys = matches!(binary, Binary::Maximum | Binary::Minimum) && self.orders_by_key(array);
         let mut results = Vec::with_capacity(groups.len());
         for group in groups {
@@ -105,6 +106,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             Binary::Add => {
                 let number = match group {
                     Group::Neighbors(range) => {
+                        // The truth of a sum has no order: all terms are added exactly, or enclosed together.
                         self.world.arithmetic.sum_range(&init.number, &array.numbers, range.clone())
                     }
                     Group::Scattered(list) => {
@@ -168,6 +170,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         }
         let keys = &keys.values()[range.clone()];
         let best = keys.iter().fold(keys[0], |a, b| if (*b > a) == largest && *b != a { *b } else { a });
+        // Keys of zeros of both signs are equal, but a maximum tells -0 from +0.
         if best == 0.0 {
             return None;
         }
@@ -202,6 +205,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                 // The first NaN is taken, unless what is unknown before it may be one.
                 Comparison::Unordered if self.world.is_nan(&value) => Some(false),
                 Comparison::Unordered => self.world.arithmetic.is_number(&value.number).then_some(true),
+                // Either may be the largest: the result encloses both, and no position is known.
                 Comparison::Open => None,
             };
             match take {

@@ -42,6 +42,7 @@ pub(crate) fn join_exchanges(module: &Module) -> Cow<'_, Module> {
 
 /// The channel and the pairs of a `send` or `recv` between devices that exchange in every iteration.
 fn meeting(instruction: &Instruction) -> Option<(String, String)> {
+    // With bounds of iterations only some rounds of a loop exchange, which a collective permute does not say.
     let pairs = pairs(instruction).filter(|_| field(instruction, ITERATIONS).is_none())?;
     let channel = Attributes::of(instruction).word("channel_id").filter(|channel| *channel != "0");
     Some((channel.unwrap_or_default().to_string(), pairs.to_string()))
@@ -74,6 +75,7 @@ fn meet(instructions: &mut Vec<Instruction>, recv: &str, send: &str) {
         Operands::Values(operands) => operands.iter().any(|operand| operand.name == recv),
         Operands::Number(_) | Operands::Literal(_) => false,
     };
+    // The permute goes behind the data that it sends. A user of the received value before that would come too early.
     if behind > from && instructions[from..=behind].iter().any(takes) {
         return;
     }

@@ -54,6 +54,7 @@ pub fn plan(algorithm: &CollectiveAlgorithm) -> std::result::Result<CollectivePl
     let Some((strategy, fields)) = text.trim().split_once('{') else {
         return Err(format!("{} names no order of exchanges", algorithm.emitter));
     };
+    // The two fields of one configuration contradict each other: neither can be trusted.
     if strategy != algorithm.strategy {
         return Err(format!("its strategy is {} and {strategy}", algorithm.strategy));
     }
@@ -80,6 +81,7 @@ pub fn plan(algorithm: &CollectiveAlgorithm) -> std::result::Result<CollectivePl
     for (color, rings) in rings.iter().enumerate() {
         let own: Vec<Option<usize>> = match &dims {
             Some(dims) => dims[color].iter().map(|dim| Some(*dim)).collect(),
+            // A plan of one color and one ring need not say its dim: the ring holds all devices.
             None if rings.len() == 1 => vec![None],
             None => return Err("it does not say which dims its phases take (dim_used)".to_string()),
         };

@@ -23,6 +23,8 @@ fn rounds(computation: &Computation) -> bool {
     };
     computation.instructions.iter().filter(|wide| is_conversion(wide, DType::F32)).any(|wide| {
         let narrow = source(wide).filter(|narrow| is_conversion(narrow, DType::BF16));
+        // A conversion without a source name was added by the compiler: it wrote the rounding that excess precision
+        // leaves out.
         let is_added = |narrow: &&Instruction| Attributes::of(narrow).op_name().is_none();
         let name = Attributes::of(wide).op_name().unwrap_or_default();
         name.ends_with("/convert_element_type")

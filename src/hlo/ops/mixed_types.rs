@@ -35,6 +35,7 @@ pub fn over_region(
         parameter(number).and_then(|p| takes.get(p)).is_some_and(|dtype| e.shape(*operand).dtype() != *dtype)
     };
     if operands.iter().enumerate().any(other) {
+        // Widening rounds nothing: operands and region go to f32 together.
         to_apply = e.wide_region(attribute)?;
         for operand in &mut operands {
             if e.shape(*operand).dtype() == Some(DType::BF16) {

@@ -89,12 +89,15 @@ impl Problem<'_> {
     }
 
     pub fn pass(&self) -> Pass {
+        // A tree and an exact sum have no running sum that a product could join before it is rounded.
         let fused = self.unit.fused && self.unit.accumulation.is_chain();
         let products = match self.passes {
             Passes::F32 if self.unit.flush && fused => Products::FusedFlushed,
             Passes::F32 if self.unit.flush => Products::Flushed,
             Passes::F32 if fused => Products::Exact,
             Passes::F32 => Products::Rounded,
+            // A product of two bf16 numbers has 16 bits, all of which f32 holds (FACTS 2.4): fused or not makes no
+            // difference.
             Passes::One | Passes::Three | Passes::Six | Passes::Exact => Products::Exact,
         };
         Pass { accumulation: self.unit.accumulation, products }
@@ -139,6 +142,7 @@ impl Problem<'_> {
         let block = self.block();
         let mut end = start + self.stretch().min(self.k - start);
         if self.blocks_wait() {
+            // A stretch that crossed the end of a block would add products of the next block to the sum of this one.
             end = end.min(start - start % block + block);
         }
         Stretch { start, end, opens: start.is_multiple_of(block), closes: end == self.k || end.is_multiple_of(block) }
@@ -150,6 +154,7 @@ impl Problem<'_> {
         }
         let packed = (PACKED / self.stretch().min(self.k.max(1))).max(1);
         let columns = self.n.min((2 * packed / self.passes.parts() / C).max(1) * C);
+        // Passes are added only when K is at its end (FACTS 2.3), so that the sums of all of them wait side by side.
         let waiting = WAITING / (self.passes.pairs().len() * columns.next_multiple_of(C));
         let threads = rayon::current_num_threads();
         let share = self.m.div_ceil(threads);
@@ -165,6 +170,7 @@ impl Problem<'_> {
             return bands.for_each(|(at, out)| deadline.within(|| band(at * rows, 0..self.n, out)));
         }
         let width = self.n.div_ceil(threads).next_multiple_of(C);
+        // A small product is done before other threads have begun.
         if width >= self.n || self.m * self.k * self.n < WORTH_SHARING {
             return band(0, 0..self.n, out);
         }

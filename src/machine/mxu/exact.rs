@@ -141,6 +141,7 @@ impl ExactSum {
         // Nonoverlapping parts may still be adjacent, as 64 and 256 are after a cancellation: add from the top until an
         // addition rounds. Its error is below the sum's last place and outweighs all parts under it.
         let (mut head, mut error) = (0.0, 0.0);
+        // The top part alone decides most of the result, and the first error that is not zero the rest.
         for part in self.parts.iter().rev() {
             let sum = head + part;
             error = part - (sum - head);

@@ -30,6 +30,7 @@ impl Range {
         let (mut low, mut high, mut all) = (u32::MAX, 0, 0);
         for value in values {
             let magnitude = value.to_bits() & MAGNITUDE;
+            // Infinities and NaNs make a sum what it is in whatever order, so that they bound nothing here.
             let finite = if magnitude < INFINITY { magnitude } else { 0 };
             // A zero wraps around and is no minimum.
             low = low.min(finite.wrapping_sub(1));
@@ -48,6 +49,7 @@ impl Range {
 
     /// Whether f32 holds every product of two values exactly.
     pub fn products_exact_in_f32(self, other: Range) -> bool {
+        // Bits add up in a product; the exponents keep it clear of subnormals and of overflow.
         self.bits + other.bits <= 24 && self.low + other.low >= -126 && self.high + other.high + 2 <= 127
     }
 

@@ -95,6 +95,8 @@ pub(super) fn split(value: f32, count: usize, how: Split) -> [f32; 3] {
     let mut parts = [0.0; 3];
     for (part, taken) in parts.iter_mut().enumerate().take(count) {
         let last = part + 1 == count;
+        // One pass rounds to nearest whatever the split: with truncated operands the first digits that a TPU printed
+        // are off by more than 60,000 ulps (FACTS 2.3).
         let truncates = count > 1
             && match how {
                 Split::Mixed => part == 0,
@@ -102,6 +104,7 @@ pub(super) fn split(value: f32, count: usize, how: Split) -> [f32; 3] {
                 Split::Trunc => !last,
             };
         *taken = if truncates { bf16_truncate(rest) } else { bf16_nearest(rest) };
+        // Exact: what a rounding to 8 bits leaves of 24 fits into f32.
         rest -= *taken;
     }
     parts

@@ -81,6 +81,7 @@ pub fn matmul_on(
     let mut stretch = vec![0.0; m * n];
     for start in (0..k).step_by(cut) {
         let end = k.min(start + cut);
+        // A stretch of K is rows of the right operand, which lie together, but columns of the left one, which do not.
         let left: Vec<f32> = lhs.chunks(k).flat_map(|row| &row[start..end]).copied().collect();
         let right = &rhs[start * n..end * n];
         let problem = Problem { lhs: &left, rhs: right, m, k: end - start, n, passes, unit };
@@ -91,6 +92,7 @@ pub fn matmul_on(
         problem.run(instructions, &mut stretch);
         for (sum, part) in out.iter_mut().zip(&stretch) {
             let total = *sum + part;
+            // The sign and payload of a NaN would be those of the processor that emulates.
             *sum = if total.is_nan() { f32::NAN } else { total };
         }
     }
@@ -109,6 +111,7 @@ fn go_on(instructions: Instructions, problem: Problem, cut: usize, out: &mut [f3
         values.iter().map(whole).collect()
     };
     let (left, right) = (parts_of(lhs), parts_of(rhs));
+    // The parts are split already: each pass takes them as they are.
     let in_pass = if passes == Passes::F32 { Passes::F32 } else { Passes::Exact };
     let ends = (0..k).step_by(cut).flat_map(|start| {
         let end = k.min(start + cut);

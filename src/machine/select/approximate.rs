@@ -118,6 +118,7 @@ pub fn partial_reduce_batch(
     reduction: &Reduction,
 ) -> Vec<(Vec<f32>, Vec<i64>)> {
     let rows = values.len() / width.max(1);
+    // Registers have eight rows (FACTS 3.1): the reported fault shows only where the last tile is not full.
     let whole_tiles = rows / TILE * TILE;
     let faulty = reduction.fault == PlantedFault::PartialReduceBatch && rows > TILE && rows > whole_tiles;
     (0..rows)
@@ -138,6 +139,7 @@ pub fn partial_reduce_batch(
 
 fn reduced(row: &[f32], indices: &[i64], reduction: &Reduction) -> (Vec<f32>, Vec<i64>) {
     let Reduction { bins, tiling, log2_reduction, binning, flush, .. } = *reduction;
+    // Nothing is left out: every element has a bin of its own.
     if log2_reduction == 0 && bins >= row.len() {
         return (row.to_vec(), indices.to_vec());
     }
@@ -168,6 +170,7 @@ fn reduced(row: &[f32], indices: &[i64], reduction: &Reduction) -> (Vec<f32>, Ve
 /// `acc > x ? acc : x`.
 #[inline(always)]
 fn keep(best: &mut f32, at: &mut i64, v: f32, index: i64, flush: bool) {
+    // The comparison flushes, and what is kept is the value as it was.
     let stays = if flush { flush_f32(*best) > flush_f32(v) } else { *best > v };
     *best = if stays { *best } else { v };
     *at = if stays { *at } else { index };

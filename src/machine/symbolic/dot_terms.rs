@@ -31,6 +31,8 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims) -> Result<Symbols> {
     let dtype = instruction.shape.element_type();
     let dtypes = [site.shapes[0].dtype(), site.shapes[1].dtype()];
     let summed = Summed::new(tracer, site, &plan);
+    // One pass is a rounding of the operands and an exact product of what is left: as if the program had converted
+    // them itself.
     if summed.rounds_operands {
         lhs.iter_mut().chain(&mut rhs).for_each(|symbol| *symbol = round(*symbol, DType::BF16));
     }
@@ -56,6 +58,7 @@ pub fn dot(tracer: &Tracer, site: &Site, numbers: &DotDims) -> Result<Symbols> {
         let columns: Vec<Symbol> = columns.into_iter().map(|column| column.and_count(k).symbol()).collect();
         for (i, row) in rows.iter().enumerate() {
             for (j, column) in columns.iter().enumerate() {
+                // Each product commutes, so that a dot does with its operands exchanged and transposed.
                 let (a, b) = if summed.commutes { (row.min(column), row.max(column)) } else { (row, column) };
                 let result = summed.mixer(i * n + j, n).and(*a).and(*b).symbol();
                 let float = dtype.is_float() && dtypes[0].is_some_and(|dtype| dtype != DType::F64);
@@ -84,6 +87,7 @@ impl Summed {
         let k = plan.k;
         let dtypes = [site.shapes[0].dtype(), site.shapes[1].dtype()];
         let instruction = site.instruction;
+        // Integer sums wrap and have no order.
         if !dtypes.iter().flatten().all(|dtype| dtype.is_float()) {
             let mixer = Key::Dot(key::Dot::Integers(instruction.shape.element_type())).mixer();
             return Summed { mixer, order: None, commutes: true, rounds_operands: false, on_vector_unit: None };

@@ -55,6 +55,7 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         move |a: Symbol, b: Symbol| {
             let b = b.with_sign(subtracts);
             let (a, b) = if unit.flush { (a.unflush(), b.unflush()) } else { (a, b) };
+            // An addition commutes, bit for bit: the operands are sorted, so that both orders have one key.
             sum.and(a.min(b)).and(a.max(b)).symbol().with(Facts { normal: unit.flush, ..Facts::default() })
         }
     };
@@ -68,9 +69,12 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         let round = Key::RoundedProduct.mixer();
         let plain = PairwiseOperation::new(Binary::Multiply, dtype, unit, tracer);
         let of = |a: Symbol, b: Symbol| {
+            // A product with -1 rounds nothing: it is the other factor with the other sign.
             if exact && (a.float() == Some(-1.0) || b.float() == Some(-1.0)) {
                 return if a.float() == Some(-1.0) { b.opposite() } else { a.opposite() };
             }
+            // Rounding to nearest is symmetric: the sign of a product is kept apart, so that (-a) b and a (-b) have
+            // one key.
             let ((a, one), (b, other)) = (a.split_sign(), b.split_sign());
             product.and(a.min(b)).and(a.max(b)).symbol().with_sign(one != other)
         };
@@ -102,6 +106,7 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         };
         return Symbols::array(pairs().enumerate().map(element).collect());
     }
+    // Compilers divide by one number as a product with its reciprocal: the symbol is that of the two steps.
     if unit.divide.multiplies(kernel.by_one_number) && dtype.is_float() && dtype != DType::F64 {
         let reciprocal = PairwiseOperation::new(Binary::Divide, DType::F32, unit, tracer);
         let multiply = PairwiseOperation::new(Binary::Multiply, dtype, unit, tracer);
@@ -130,6 +135,7 @@ pub fn is_ordered(unit: &VectorUnit, one_zero: bool, operands: impl IntoIterator
         zeros += 1;
         negative |= !operand.is_not_negative();
     }
+    // Where the second operand wins a tie of zeros (FACTS 3.3), only zeros of both signs can tell an order.
     unit.zero_tie == ZeroTie::Second && !one_zero && negative && zeros > 1
 }
 

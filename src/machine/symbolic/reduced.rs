@@ -39,6 +39,7 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
         let sum = Sum::new(&summation(tracer, site, &reduced, inits[0]));
         return in_rows(rows, &|row| sum.of(inits[0], row.iter().copied(), dtype));
     }
+    // Maxima and integer sums do not round: their order makes no other result, and must make no other symbol.
     if let (Joined::Gathers(binary), [rows]) = (joined, &rows[..])
         && let Some(gathering) = Gathering::new(tracer, binary, dtype)
     {
@@ -52,6 +53,7 @@ pub fn reduce(tracer: &Tracer, site: &Site, reduced: &[usize], to_apply: Computa
         _ => ReducePlan::Chain(Some(dtype).filter(|dtype| dtype.is_float())),
     };
     let mut mixer = Key::Reduce { plan, flush: tracer.machine.unit.flush }.mixer();
+    // What a known reducer does is in its name; of any other region the whole text decides.
     if !matches!(joined, Joined::Picks(_)) {
         mixer = mixer.and(tracer.region(to_apply)?);
     }
@@ -102,6 +104,7 @@ impl Joined {
         let dtype = site.shapes[0].element_type();
         let known = reducer(tracer, site, to_apply);
         let exact = site.operands[0].as_array().exact;
+        // The unit's orders are of types that f32 holds; a sum of f64 is its region, step by step.
         let f32s = dtype.is_float() && dtype != DType::F64;
         match (known, site.operands.len() / 2) {
             (Some(Reducer::Binary(Binary::Add)), 1) if f32s => Joined::Sum,
@@ -133,6 +136,8 @@ impl Sum {
 
     /// A sum of these terms, rounded to its type.
     pub fn of(&self, init: Symbol, terms: impl Iterator<Item = Symbol>, dtype: DType) -> Symbol {
+        // A unit that flushes takes a subnormal term for a zero, so that a flushed term and the term are the same to
+        // it.
         let taken = |symbol: Symbol| if self.flush { symbol.unflush() } else { symbol };
         let sum = self.mixer.and(init).and_all(terms.map(taken)).symbol();
         round(sum.with(Facts { normal: self.flush, ..Facts::default() }), dtype)

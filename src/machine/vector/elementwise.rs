@@ -48,6 +48,7 @@ fn unary_f32(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
         };
     }
     match unary {
+        // Only the sign bit changes here, which no flushing touches (FACTS 3.4).
         Unary::Abs => each!(f32::abs),
         Unary::Negate => each!(|v: f32| -v),
         Unary::Ceil => to_integer!(f32::ceil),
@@ -90,9 +91,13 @@ fn transcendental(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
     if unit.error.library().is_some_and(|library| library.unary(unary, values, unit.estimate)) {
         return;
     }
+    // Correct rounding is the default: no coefficients of a TPU are public, only bounds and printed values
+    // (FACTS 3.3).
     if !unit.perturbs() {
         return rounded_function::apply(unary, values);
     }
+    // The error of a logistic function is not stated: it is that of its parts, as compiled files have them
+    // (FACTS 3.3).
     if unary == Unary::Logistic {
         return values.iter_mut().for_each(|v| *v = logistic(*v, unit));
     }
@@ -175,6 +180,8 @@ fn binary_f32(binary: Binary, at: usize, values: &mut [f32], other: Side<f32>, u
         Binary::Add => arithmetic!(|a: f32, b: f32| a + b),
         Binary::Subtract => arithmetic!(|a: f32, b: f32| a - b),
         Binary::Multiply => arithmetic!(|a: f32, b: f32| a * b),
+        // A TPU before v6e has no division: left times reciprocal, so that a divisor with a flushed reciprocal gives
+        // zeros or NaN (FACTS 3.3).
         Binary::Divide if unit.divide == Divide::ByReciprocal => {
             arithmetic!(|a: f32, b: f32| a * flushed_reciprocal(b))
         }
@@ -210,6 +217,7 @@ fn perturb_quotient(a: f32, b: f32, unit: &VectorUnit) -> f32 {
 /// and the results of operands that are special are a power's own.
 fn perturb_power(x: f32, y: f32, log: &Erring, exponential: &Erring, unit: &VectorUnit) -> f32 {
     let plain = binary_scalar(Binary::Power, x, y, unit);
+    // The logarithm of 1 is 0 without an error on every chip that printed it (FACTS 3.3).
     if plain == 0.0 || !plain.is_finite() || x.abs() == 1.0 || y == 0.0 {
         return plain;
     }

@@ -88,6 +88,7 @@ impl Eup {
             Eup::PreV5 | Eup::V5e if divisor.abs() < UNCORRECTED => StatedBound::relative(BY_RECIPROCAL),
             Eup::PreV5 | Eup::V5e => StatedBound::relative(of_reciprocal(self) + BY_RECIPROCAL),
             Eup::V5 => StatedBound::relative(of_reciprocal(self)),
+            // XLA's own tests of these allow a quotient two units in the last place (FACTS 3.3).
             Eup::V6 | Eup::V7 => StatedBound { absolute: 2.0 * F32.ulp(quotient), relative: 0.0 },
             Eup::Exact => StatedBound::relative(0.0),
         }
@@ -163,6 +164,7 @@ impl ErrorModel {
             _ => side(u64::from(y.to_bits())),
         };
         let first = of_reciprocal(eup) / EPS * 2.0 * half * share;
+        // The correction of the first value is subnormal, and a unit that flushes loses it (FACTS 3.3).
         let is_lost = (half..F32.min_normal()).contains(&first.abs());
         (exact + if is_lost { first - half.copysign(first) } else { half * share }) as f32
     }
@@ -203,6 +205,7 @@ impl Erring {
             Unary::ExponentialMinusOne => [-1.0, f64::INFINITY],
             _ => [f64::NEG_INFINITY, f64::INFINITY],
         };
+        // Looked up once for an array: a table for each element would take most of the time.
         let (bound, function) = (eup.bound(unary, implementation), function_of_f64(unary));
         let shares = seeded::Shares::new(unary, salt(unary), eup, implementation);
         Erring { model, unary, bound, function, shares, range }

@@ -76,6 +76,8 @@ fn in_blocks<F: Function, const FMA: bool>(values: &mut [f32]) {
     }
     let rest = blocks.into_remainder();
     if !rest.is_empty() {
+        // A short rest takes the same code: a second loop would be compiled for every function and set of
+        // instructions.
         let mut block = [0.0; BLOCK];
         block[..rest.len()].copy_from_slice(rest);
         one_block::<F, FMA>(&mut block);
@@ -95,6 +97,7 @@ fn one_block<F: Function, const FMA: bool>(values: &mut [f32]) {
         *open = low != high;
         *result = high;
     }
+    // One test for a block, so that the loop before has no branch and becomes vector instructions.
     if open.iter().fold(false, |any, open| any | *open) {
         for ((result, open), x) in results.iter_mut().zip(open).zip(&*values) {
             if open {
@@ -128,6 +131,7 @@ const LN2_LOW: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
 fn exponential_parts<const FMA: bool>(x: f64) -> (f64, f64) {
     let shifted = multiply_add::<FMA>(x, std::f64::consts::LOG2_E, TO_INTEGER);
     let n = shifted - TO_INTEGER;
+    // The high part of ln 2 has so few bits that its product with n is exact: nothing cancels but what is meant to.
     let r = multiply_add::<FMA>(-n, LN2_LOW, multiply_add::<FMA>(-n, LN2_HIGH, x));
     let mut p = 1.0 / 39_916_800.0;
     for factorial in [3_628_800.0, 362_880.0, 40_320.0, 5_040.0, 720.0, 120.0, 24.0, 6.0, 2.0, 1.0] {
@@ -153,6 +157,7 @@ impl Function for Exponential {
 
     #[inline(always)]
     fn approximate<const FMA: bool>(x: f32) -> f64 {
+        // Beyond these the result is zero or infinite in f32, and the exponent still fits into f64.
         let (power, p) = exponential_parts::<FMA>(clamped(f64::from(x), -110.0, 100.0));
         power * (1.0 + p)
     }
@@ -180,6 +185,7 @@ impl Function for Log {
         let exponent = bits.wrapping_sub(SQRT_HALF).wrapping_add(1024 << 52) >> 52;
         let m = f64::from_bits(bits.wrapping_sub(exponent.wrapping_sub(1024) << 52));
         let k = f64::from_bits(TO_INTEGER.to_bits().wrapping_add(exponent)) - (TO_INTEGER + 1024.0);
+        // The series of atanh in s: m lies around 1, so that s is small on both sides.
         let s = (m - 1.0) / (m + 1.0);
         let z = s * s;
         let mut q = 1.0 / 17.0;
@@ -208,6 +214,7 @@ impl Function for Tanh {
     fn approximate<const FMA: bool>(x: f32) -> f64 {
         let wide = f64::from(x);
         let (power, p) = exponential_parts::<FMA>(2.0 * clamped(wide.abs(), 0.0, 10.0));
+        // e^2x - 1 without the sum of power and p, which would cancel near zero.
         let q = multiply_add::<FMA>(power, p, power - 1.0);
         (q / (q + 2.0)).copysign(wide)
     }

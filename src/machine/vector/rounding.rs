@@ -30,6 +30,8 @@ impl Work for ToBf16<'_> {
 /// A number of f32 as a TPU takes it to a narrower float. bf16 to f32 and back is the identity, as compilers take it to be (modelling
 /// choice).
 pub fn narrow_f32(value: f32) -> f32 {
+    // A number that bf16 holds stays, subnormal or not: compilers take bf16 to f32 and back for the identity
+    // (FACTS 3.4).
     if value.to_bits() & 0xffff == 0 { value } else { flush_f32(value) }
 }
 
@@ -96,11 +98,14 @@ impl Reduction {
     fn apply(&self, code: u64) -> u64 {
         let (sign, magnitude) = (code & self.sign, code & (self.sign - 1));
         if magnitude > self.exponent_ones {
+            // Without a fraction no code of a NaN is left: it becomes an infinity.
             return if self.keeps_nan { code } else { self.exponent_ones };
         }
+        // Ties go to even: the last kept bit is added to just below half a place.
         let half = ((1 << self.dropped) >> 1) + ((magnitude >> self.dropped) & 1);
         // Nothing dropped leaves no half to add.
         let rounded = if self.dropped == 0 { magnitude } else { (magnitude + half - 1) & !((1 << self.dropped) - 1) };
+        // Limits are asked after rounding, which may carry into the exponent.
         let exponent = rounded & self.exponent_ones;
         sign | match self.limits {
             Some((highest, _)) if exponent > highest => self.exponent_ones,

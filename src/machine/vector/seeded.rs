@@ -128,6 +128,8 @@ impl Shares {
     fn of_logarithm(&self, x: f64, bound: ErrorBound) -> f64 {
         let position = mantissa(x);
         let log = core_math::log1p(position);
+        // The error depends on the mantissa alone, as v2 and v3 printed it: it is zero at both ends of a binade
+        // (FACTS 3.3).
         self.at(position) * bound.at(log.min(LN_2 - log))
     }
 }
@@ -147,6 +149,8 @@ fn mantissa(x: f64) -> f64 {
 
 /// The position of a number between an even power of two and the next one.
 fn mantissa_of_square(x: f64) -> f64 {
+    // A root halves the exponent, so that two binades of arguments share a reduced one. The bias is odd: an even code
+    // is an odd exponent.
     let odd_exponent = (x.to_bits() >> 52) & 1 == 0;
     (mantissa(x) + f64::from(u8::from(odd_exponent))) / 2.0
 }

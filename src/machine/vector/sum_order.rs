@@ -64,6 +64,7 @@ impl SumOrder {
         let additions = match self {
             SumOrder::Chain => chain(count),
             SumOrder::Lanes => {
+                // A term meets the additions of its lane, of the sublanes and of the tree over lanes.
                 let registers = count.div_ceil(LANES * SUBLANES);
                 // No term meets more additions than there are other terms.
                 (chain(registers) + chain(SUBLANES) + LANES.ilog2() as usize).min(chain(count))

@@ -63,6 +63,7 @@ pub struct Growing {
 /// Fits `metric ~ size^slope` to `(size, metric)` pairs and judges the slope. Pairs whose metric is zero or not finite
 /// are dropped, and the note names them; with fewer than four others the outcome is `Abstain`.
 pub fn judge(points: &[(f64, f64)], expected_slope: f64) -> Growing {
+    // On log-log axes zero has no place, and an infinity would decide the slope alone.
     let used: Vec<(f64, f64)> = points.iter().copied().filter(|(_, y)| *y > 0.0 && y.is_finite()).collect();
     let dropped: Vec<String> =
         points.iter().filter(|point| !used.contains(point)).map(|(n, _)| n.to_string()).collect();

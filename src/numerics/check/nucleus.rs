@@ -105,6 +105,7 @@ impl Judge for Kept {
             tally.count("rows", 1);
             let span = row * batch.n..(row + 1) * batch.n;
             let pairs: Option<Vec<(i64, bool)>> = span.clone().map(|at| Some((tokens[at]?, keep[at]?))).collect();
+            // One undecided token leaves open how many are kept, and so the whole row.
             let Some(pairs) = pairs else {
                 tally.leave_open(1, || {
                     let first = span.clone().position(|at| tokens[at].is_none() || keep[at].is_none()).unwrap_or(0);

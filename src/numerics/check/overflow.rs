@@ -67,6 +67,7 @@ impl CaseCheck for Overflow {
         let formats: Vec<Option<&'static Format>> = case.program.outputs().into_iter().map(format).collect();
         let output = match case.choose_output(settings)? {
             Some(output) => Some(output),
+            // Integers and predicates wrap or saturate by definition: only a float can leave its range.
             None => formats.iter().position(Option::is_some),
         };
         let found = output.and_then(|output| Some((output, formats[output]?)));

@@ -66,6 +66,7 @@ struct Order {
 impl Judge for Order {
     fn observe(&self, batch: &Batch, tally: &mut Tally) -> Result<(), ObserveError> {
         let indices = batch.got[self.output].data().to_i64s();
+        // A scalar result is one row.
         let rows = batch.got[self.output].dims().first().copied().unwrap_or(1).max(1);
         let (dtype, mut scores) = (batch.got[self.output].dtype(), DeclaredScores::default());
         for (row, got) in indices.chunks((indices.len() / rows).max(1)).enumerate() {
@@ -84,6 +85,7 @@ impl Judge for Order {
                 (None, Some(values)) => {
                     let data = batch.got[values].data();
                     let value = |i: usize| data.get_f64(row * got.len() + i);
+                    // Neighbours are enough: the values are sorted, so that equal ones lie together.
                     let out_of_order = |i: &usize| value(i - 1) == value(*i) && got[i - 1] > got[*i];
                     (1..got.len()).find(out_of_order).map(|i| (i - 1, got[i]))
                 }

@@ -36,6 +36,7 @@ pub fn sum(e: &mut Emitter, value: &Value, operand: usize, group: &[usize]) -> R
     let Some(first) = members.first() else { return Ok(None) };
     let (dims, carries) = (dims_of(e, first)?, element_type(e, first)?);
     let tiles = Tiles::of(&dims, e.operand_layout(operand));
+    // A plan cuts an array where its tiles end in memory, and not where its dims do.
     let count = tiles.count();
     if count > 1 {
         for member in &mut members {

@@ -93,6 +93,7 @@ fn cut(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         for device in 0..e.lowering.devices.count() {
             let size = |dim: usize| dims[dim] / cut.parts(dim).max(1);
             let start: Vec<usize> = (0..dims.len()).map(|dim| cut.part(dim, device) * size(dim)).collect();
+            // Devices along an axis that does not cut the array hold the same part.
             if let Some((_, known)) = made.iter().find(|(known, _)| *known == start) {
                 each.push(known.clone());
                 continue;

@@ -34,6 +34,7 @@ pub(super) fn sum(row: &[Element], init: Element, promise: &SumPromise, gamma: [
     let all = || row.iter().chain(std::iter::once(&init));
     let v: f64 = all().map(|e| e.v).sum();
     if !v.is_finite() {
+        // An infinity is certain where no finite term can have overflowed on the machine.
         let sure = all().all(|e| if e.v.is_finite() { e.machine.iter().all(|m| m.is_finite()) } else { e.is_exact() });
         return if sure && all().any(|e| !e.v.is_finite()) { Element::exact(v) } else { Element::unknown(v) };
     }
@@ -44,10 +45,13 @@ pub(super) fn sum(row: &[Element], init: Element, promise: &SumPromise, gamma: [
     let nonzero = row.iter().filter(|e| !zero(e)).count() as f64 + if zero(&init) { 0.0 } else { inits };
     let machine = [0, 1].map(|kind| {
         let terms = row.iter().map(|e| e.machine[kind]).sum::<f64>() + inits * init.machine[kind];
+        // Each further init is wrong by all of itself, before any rounding.
         let again = (inits - 1.0).max(0.0) * init.v.abs();
         terms + again + gamma[kind] * (magnitude + terms) + (1.0 + gamma[kind]) * nonzero * promise.lost
     });
     let own = all().map(|e| e.own).sum::<f64>();
+    // This f64 sum rounds as well: its own error is kept apart from the machine's, and is bounded by the same
+    // magnitude.
     let additions = row.len() as f64 + 1.0;
     Element { v, machine, own: own + additions * OWN * (magnitude + init.v.abs() + own) }
 }
