@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use crate::num::F32;
 
-    /// What holds of errors holds of their negatives: the same places, the same sizes, the other signs.
+    /// Errors and their negatives have the same places and the same sizes, with the other signs.
     #[test]
     fn errors_of_the_other_sign_have_the_same_statistics() {
         let truth = [1.0, -2.0, 0.5, 4.0, -8.0, 3.0, f64::NAN, f64::INFINITY];
