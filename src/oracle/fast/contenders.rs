@@ -81,6 +81,9 @@ mod tests {
                 assert!(expected.len() < range.len() / 2, "{}", expected.len());
             }
         }
+        // What touches the best one may tie with it.
+        let ties = [1.0, 2.0].map(|end| Column::new((0..64).map(|at| if at == 5 { end } else { 1.0 }).collect()));
+        assert_eq!(contenders([&ties[0], &ties[1]], 0..64, true).map(|found| found.len()), Some(64));
         assert_eq!(contenders([&lo, &hi], 0..63, true), None);
         assert_eq!(contenders([&lo.in_runs(2), &hi.in_runs(2)], 0..100, true), None);
     }
