@@ -254,6 +254,12 @@ pub(super) trait Arithmetic {
     /// The elements that are not exactly known, but may be this value.
     fn around(&self, numbers: &Self::Numbers, value: f64) -> Vec<usize>;
 
+    /// Of neighbours those that may be the largest, or the smallest: no other one lies beyond them for certain. `None` where all of
+    /// them have to be looked at.
+    fn contenders(&self, _numbers: &Self::Numbers, _range: Range<usize>, _largest: bool) -> Option<Vec<usize>> {
+        None
+    }
+
     /// Every element as [`Arithmetic::round`] gives it; NaN for an undecided one, too.
     fn rounded_all(&self, numbers: &Self::Numbers) -> Vec<f64>;
 }

@@ -262,7 +262,11 @@ impl<A: Arithmetic> World<A> {
 
     /// Exactly known elements.
     pub fn exacts(&self, values: Vec<f64>) -> FloatArray<A> {
-        let keys = Column::new(values);
+        self.exact_column(Column::new(values))
+    }
+
+    /// Exactly known elements of a column.
+    pub fn exact_column(&self, keys: Column<f64>) -> FloatArray<A> {
         let (len, numbers) = (keys.len(), self.arithmetic.exacts(&keys));
         FloatArray {
             len,

@@ -2,6 +2,7 @@
 
 mod apply;
 mod by_pairs;
+mod contenders;
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -44,6 +45,11 @@ impl Intervals {
     #[inline(always)]
     fn at(&self, element: usize) -> Interval {
         Interval { lo: *self.lo.at(element), hi: *self.hi.at(element) }
+    }
+
+    /// The numbers that they are, if all are exactly known.
+    pub fn exact_values(&self) -> Option<Column<f64>> {
+        (self.is_exact() || self.all(|x| (x.lo == x.hi) | x.lo.is_nan())).then(|| self.lo.clone())
     }
 
     /// Whether a test holds for all of them, of which it is quick for the processor to ask it of all.
@@ -363,6 +369,10 @@ impl Arithmetic for Fast {
             return Vec::new();
         }
         numbers.lo.positions_with(&numbers.hi, |lo, hi| (lo <= value) & (hi >= value) & (lo < hi))
+    }
+
+    fn contenders(&self, numbers: &Intervals, range: Range<usize>, largest: bool) -> Option<Vec<usize>> {
+        contenders::contenders([&numbers.lo, &numbers.hi], range, largest)
     }
 
     fn rounded_all(&self, numbers: &Intervals) -> Vec<f64> {

@@ -13,11 +13,12 @@ use super::evaluate::Pass;
 use super::oracle_error::OracleError;
 use super::order::{Going, Identity};
 
-use std::{cmp::Ordering, ops::Range, rc::Rc};
+use std::{borrow::Cow, cmp::Ordering, ops::Range, rc::Rc};
 
 type Result<T> = std::result::Result<T, OracleError>;
 
 /// The flat positions that one result of a reduction reduces, in order.
+#[derive(Clone)]
 pub(super) enum Group {
     Neighbors(Range<usize>),
     Scattered(Vec<usize>),
@@ -56,8 +57,10 @@ impl<A: Arithmetic> Pass<'_, A> {
                 let mut values = Vec::with_capacity(groups.len());
                 let mut positions = Vec::with_capacity(groups.len());
                 for group in &groups {
-                    let items = group.positions().map(|at| (at, indices.values[at]));
-                    let (value, position) = self.arg_extreme(kind == Reducer::ArgMax, array, items, &init);
+                    let largest = kind == Reducer::ArgMax;
+                    let contenders = self.contenders(array, group, largest);
+                    let items = contenders.positions().map(|at| (at, indices.values[at]));
+                    let (value, position) = self.arg_extreme(largest, array, items, &init);
                     values.push(value);
                     positions.push(position);
                 }
@@ -68,6 +71,15 @@ impl<A: Arithmetic> Pass<'_, A> {
             }
             _ => self.interpret(to_apply, &groups, operands),
         }
+    }
+
+    /// Those of a group that may be its largest or smallest.
+    fn contenders<'g>(&self, array: &FloatArray<A>, group: &'g Group, largest: bool) -> Cow<'g, Group> {
+        let found = match group {
+            Group::Neighbors(range) => self.world.arithmetic.contenders(&array.numbers, range.clone(), largest),
+            Group::Scattered(_) => None,
+        };
+        found.map_or(Cow::Borrowed(group), |list| Cow::Owned(Group::Scattered(list)))
     }
 
     /// The largest of an array's floats that each result of a reduction reduces, and of its init.
@@ -125,7 +137,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                     return self.world.extreme(init, &best, largest);
                 }
                 let mut best = init.clone();
-                for at in group.positions() {
+                for at in self.contenders(array, group, largest).positions() {
                     let element = self.world.element(array, at);
                     best = self.world.extreme(&best, &element, largest);
                 }

@@ -209,7 +209,6 @@ fn permitted(program: &Program, settings: &Settings) -> Choices {
 ///
 /// # Errors
 /// If there is no such result, or the program cannot be evaluated.
-#[expect(clippy::too_many_lines, reason = "the steps of one search, in order")]
 pub fn explore(
     program: &Program,
     arguments: &[Tensor],

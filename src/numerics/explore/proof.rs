@@ -34,6 +34,9 @@ pub(super) struct FirstEnclosure {
     pub decisions: Vec<Option<Decision>>,
 }
 
+/// A use of the enclosures of a block of rows.
+type EachBlock<'a> = dyn FnMut(&Enclosures, Range<usize>) -> Result<(), ExploreError> + 'a;
+
 /// The search for a proof.
 pub(super) struct Proof<'a> {
     choices: &'a Choices,
@@ -75,7 +78,7 @@ impl<'a> Proof<'a> {
         &mut self,
         fixed: &[Option<usize>],
         (wanted, asked): (&[ValueId], &[usize]),
-        each: &mut dyn FnMut(&Enclosures, Range<usize>) -> Result<(), ExploreError>,
+        each: &mut EachBlock,
     ) -> Result<(), ExploreError> {
         self.taken += 1;
         let mut latitudes = self.latitudes.clone();

@@ -148,9 +148,8 @@ impl Pass<'_, Fast> {
     /// An array with other enclosures, whose identities are one step further; exact numbers if all are exact.
     pub(super) fn after_step(&mut self, array: FloatArray<Fast>, numbers: Intervals, step: Step) -> FloatArray<Fast> {
         let len = array.len;
-        if numbers.all(|x| (x.lo == x.hi) | x.lo.is_nan()) {
-            let arithmetic = &self.world.arithmetic;
-            return self.world.exacts((0..len).map(|at| arithmetic.at(&numbers, at).lo).collect());
+        if let Some(values) = numbers.exact_values() {
+            return self.world.exact_column(values);
         }
         let array = match array.identities {
             Identities::Deferred(_) if len <= FEW => self.world.with_identities(&array),
