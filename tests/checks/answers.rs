@@ -310,10 +310,17 @@ fn a_nan_at_the_token_is_the_maximum() {
     );
 }
 
+/// Logits of three rows: a tie for the first place, a tie of all, and one token far ahead.
+const NUCLEI: &[&[f64]] = &[&[5.0, 5.0, 0.0, -3.0], &[0.0, 0.0, 0.0, 0.0], &[9.0, 0.0, 1.0, 0.0]];
+
+/// The results of top-p that keep these tokens of [`NUCLEI`].
+fn nucleus(rows: &[&[i64]]) -> [Tensor; 2] {
+    [integers(&[3, 4], &[0, 1, 2, 3, 0, 1, 2, 3, 0, 2, 1, 3]), mask(rows)]
+}
+
 #[test]
 fn nucleus_counts_what_is_kept() {
-    let rows: [&[f64]; 3] = [&[5.0, 5.0, 0.0, -3.0], &[0.0, 0.0, 0.0, 0.0], &[9.0, 0.0, 1.0, 0.0]];
-    let bench = bench("top_p[dtype=f32,rows=3]", "cpu/f32/off", &rows);
+    let bench = bench("top_p[dtype=f32,rows=3]", "cpu/f32/off", NUCLEI);
     let own = bench.run();
     says(
         &bench,
@@ -325,9 +332,7 @@ fn nucleus_counts_what_is_kept() {
         0 of 3 rows keep everything, 0 go beyond the allowance
     ",
     );
-    let tokens = integers(&[3, 4], &[0, 1, 2, 3, 0, 1, 2, 3, 0, 2, 1, 3]);
-    let got = |rows: &[&[i64]]| [tokens.clone(), mask(rows)];
-    let more = got(&[&[1, 1, 1, 0], &[1, 1, 1, 1], &[1, 1, 1, 1]]);
+    let more = nucleus(&[&[1, 1, 1, 0], &[1, 1, 1, 1], &[1, 1, 1, 1]]);
     says(
         &bench,
         "nucleus",
@@ -340,7 +345,7 @@ fn nucleus_counts_what_is_kept() {
         - row 42: truth keeps 1 of 4, 3 more are kept and 0 are missing
     ",
     );
-    let less = got(&[&[1, 0, 0, 0], &[1, 1, 1, 1], &[0, 1, 0, 0]]);
+    let less = nucleus(&[&[1, 0, 0, 0], &[1, 1, 1, 1], &[0, 1, 0, 0]]);
     says(
         &bench,
         "nucleus",
@@ -353,8 +358,23 @@ fn nucleus_counts_what_is_kept() {
         - row 42: truth keeps 1 of 4, 1 more are kept and 1 are missing
     ",
     );
-    // Everything but what truth keeps is not the whole vocabulary.
-    let complement = got(&[&[0, 0, 1, 1], &[1, 1, 1, 1], &[1, 0, 0, 0]]);
+    // One token is within any allowance at all; of two kept ones, two are not within a half.
+    for (rows, allowance, expected) in [
+        ([&[1, 1, 1, 0], &[1, 1, 1, 1], &[1, 0, 0, 0]], 0.01, Outcome::Pass),
+        ([&[0, 0, 1, 0], &[1, 1, 1, 1], &[1, 0, 0, 0]], 0.5, Outcome::Finding),
+        ([&[1, 0, 1, 0], &[1, 1, 1, 1], &[1, 0, 0, 0]], 0.5, Outcome::Finding),
+        ([&[1, 0, 1, 0], &[1, 1, 1, 1], &[1, 0, 0, 0]], 1.0, Outcome::Pass),
+    ] as [([&[i64]; 3], f64, Outcome); 4]
+    {
+        assert_eq!(bench.outcome("nucleus", &allowing(allowance), &nucleus(&rows)), expected, "{rows:?} {allowance}");
+    }
+}
+
+/// Everything but the tokens that the truth keeps is not the whole vocabulary.
+#[test]
+fn nucleus_finds_a_complement() {
+    let bench = bench("top_p[dtype=f32,rows=3]", "cpu/f32/off", NUCLEI);
+    let complement = nucleus(&[&[0, 0, 1, 1], &[1, 1, 1, 1], &[1, 0, 0, 0]]);
     says(
         &bench,
         "nucleus",
@@ -366,16 +386,6 @@ fn nucleus_counts_what_is_kept() {
         - row 40: truth keeps 2 of 4, 2 more are kept and 2 are missing
     ",
     );
-    // One token is within any allowance at all; of two kept ones, two are not within a half.
-    for (rows, allowance, expected) in [
-        ([&[1, 1, 1, 0], &[1, 1, 1, 1], &[1, 0, 0, 0]], 0.01, Outcome::Pass),
-        ([&[0, 0, 1, 0], &[1, 1, 1, 1], &[1, 0, 0, 0]], 0.5, Outcome::Finding),
-        ([&[1, 0, 1, 0], &[1, 1, 1, 1], &[1, 0, 0, 0]], 0.5, Outcome::Finding),
-        ([&[1, 0, 1, 0], &[1, 1, 1, 1], &[1, 0, 0, 0]], 1.0, Outcome::Pass),
-    ] as [([&[i64]; 3], f64, Outcome); 4]
-    {
-        assert_eq!(bench.outcome("nucleus", &allowing(allowance), &got(&rows)), expected, "{rows:?} {allowance}");
-    }
 }
 
 #[test]

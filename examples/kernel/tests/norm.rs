@@ -11,7 +11,7 @@ fn my_norm(call: &Call) -> Result<Vec<Tensor>, Failure> {
 
 #[test]
 fn norm_errs_by_few_ulp() -> Result<(), Box<dyn std::error::Error>> {
-    let record = Question::of("norm[dtype=f32,rows=4]", 1024)?
+    let record = Question::of("norm[dtype=f32,rows=4]", 1027)?
         .subject(Function::new("mine", "cpu/highest/off".parse()?, my_norm))
         .metric("max_ulp")?
         .ask()?;

@@ -12,7 +12,7 @@ fn my_softmax(call: &Call) -> Result<Vec<Tensor>, Failure> {
 #[test]
 fn softmax_is_within_the_bound_of_f32_arithmetic() -> Result<(), Box<dyn std::error::Error>> {
     for input in ["normal", "logits[scale=40]", "planted-neg-inf"] {
-        Question::of("softmax[dtype=f32,rows=4]", 1024)?
+        Question::of("softmax[dtype=f32,rows=4]", 1027)?
             .input(input)?
             .subject(Function::new("mine", "cpu/highest/off".parse()?, my_softmax))
             .check("bound", Settings::default())?
