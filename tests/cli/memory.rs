@@ -146,13 +146,14 @@ fn the_limit_on_addresses_is_seen() {
     assert!(code == 2 && err.contains("3.7 GiB of memory") && err.contains("are free"), "{code} {err}");
 }
 
-/// Stacks of more threads than there are addresses for: as under `ulimit -u`, none can be started.
+/// A stack larger than the addresses that there are: as under `ulimit -u`, no thread can be started. Many small stacks would leave it
+/// to chance whether the last thread that starts still has memory for itself.
 #[cfg(target_os = "linux")]
 #[test]
 fn threads_that_cannot_be_started_are_told() {
     let folder = Folder::new(&[("tiny", TINY)]);
     let Ran { code, err, .. } =
-        limited(&folder, "ulimit -v 600000; export RAYON_NUM_THREADS=1000", "run --out reports");
+        limited(&folder, "ulimit -v 600000; export RUST_MIN_STACK=1000000000", "run --out reports");
     assert!(
         code == 2 && err.starts_with("ulpgate: no thread can be started (") && err.contains("ulimit -u"),
         "{code} {err}"
