@@ -39,7 +39,7 @@ mod tests {
     use crate::ir::{Builder, Program};
     use crate::tensor::DType;
 
-    /// What one operation makes of two values: `x` of any sign, `size` of none and `square`, which is no -0.
+    /// The results of one operation on two values: `x` of any sign, `size` of none and `square`, which is no -0.
     fn of(op: Op, operands: [&str; 2]) -> bool {
         let mut b = Builder::new("signs");
         let x = b.parameter("x", DType::F32, &[4]).unwrap();
