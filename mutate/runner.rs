@@ -30,12 +30,12 @@ pub enum Switch<'a> {
     Record(&'a Path),
 }
 
-/// The time that tests may be there, however much they may compute: one may wait for a program that never ends, whose time
-/// counts once it has ended.
+/// The time that tests may be there, however much they may compute: one may wait for a program that waits for ever.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// Runs tests of an executable in the copy. They are ended after computing for `limit`, or being there for ten times as
-/// long or for [`LONGEST`], and have failed then.
+/// long or for [`LONGEST`], and have failed then. The time of a program that they start counts once it has ended: the system
+/// ends each that computes for more than twice `limit`.
 pub fn run(
     folder: &Path,
     executable: &Path,
@@ -44,8 +44,9 @@ pub fn run(
     limit: Duration,
 ) -> Result<Outcome, Failure> {
     let mut command = if cfg!(target_os = "linux") {
+        let each = 2 * limit.as_secs() + 5;
         let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\"")]).arg(executable);
+        shell.args(["-c", &format!("ulimit -v {MEMORY}; ulimit -t {each}; exec \"$0\" \"$@\"")]).arg(executable);
         shell
     } else {
         Command::new(executable)

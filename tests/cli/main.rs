@@ -107,6 +107,13 @@ struct Ran {
     err: String,
 }
 
+impl From<Output> for Ran {
+    fn from(Output { status, stdout, stderr }: Output) -> Ran {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ran { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+    }
+}
+
 impl Folder {
     fn new(suites: &[(&str, &str)]) -> Folder {
         let folder = Folder(TempDir::new().unwrap());
@@ -149,23 +156,14 @@ impl Folder {
     }
 
     fn ran(&self, arguments: &[&str]) -> Ran {
-        self.ran_within(300, arguments)
+        Command::new(env!("CARGO_BIN_EXE_ulpgate")).args(arguments).current_dir(&self.0).output().unwrap().into()
     }
 
-    /// Runs the command, which the system ends after so many seconds of processor time: its exit code is -1 then. A fault can
-    /// keep a command from ever ending, and the test must end all the same.
-    fn ran_within(&self, seconds: u32, arguments: &[&str]) -> Ran {
-        let ulpgate = env!("CARGO_BIN_EXE_ulpgate");
-        let mut command = if cfg!(unix) {
-            let mut shell = Command::new("sh");
-            shell.args(["-c", &format!("ulimit -t {seconds}; exec \"$0\" \"$@\""), ulpgate]);
-            shell
-        } else {
-            Command::new(ulpgate)
-        };
-        let Output { status, stdout, stderr } = command.args(arguments).current_dir(&self.0).output().unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Ran { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+    /// Runs a command line under settings of the shell that starts it; the exit code is -1 where the system ended it.
+    fn limited(&self, settings: &str, line: &str) -> Ran {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("{settings}; exec \"$0\" {line}"), env!("CARGO_BIN_EXE_ulpgate")]);
+        shell.current_dir(&self.0).output().unwrap().into()
     }
 
     /// Runs and holds the exit code to `code`; an error is one line on standard error.

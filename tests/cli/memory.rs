@@ -41,14 +41,8 @@ ENTRY e {
 impl Folder {
     /// Runs with a limit on memory.
     fn within(&self, bytes: u64, arguments: &[&str]) -> Ran {
-        let output = Command::new(env!("CARGO_BIN_EXE_ulpgate"))
-            .args(arguments)
-            .current_dir(&self.0)
-            .env("ULPGATE_MEMORY", bytes.to_string())
-            .output()
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ulpgate"));
+        command.args(arguments).current_dir(&self.0).env("ULPGATE_MEMORY", bytes.to_string()).output().unwrap().into()
     }
 }
 
@@ -119,16 +113,6 @@ fn a_limit_that_is_no_number_is_refused() {
     assert!(folder.names("").len() <= 1);
 }
 
-/// The result of a command under a shell's `ulimit`.
-#[cfg(target_os = "linux")]
-fn limited(folder: &Folder, limit: &str, arguments: &str) -> Ran {
-    let line = format!("{limit}; exec \"$0\" {arguments}");
-    let output =
-        Command::new("sh").args(["-c", &line, env!("CARGO_BIN_EXE_ulpgate")]).current_dir(&folder.0).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
-}
-
 /// Under `ulimit -v` the system has memory that the process does not get.
 #[cfg(target_os = "linux")]
 #[test]
@@ -142,7 +126,7 @@ fn the_limit_on_addresses_is_seen() {
     let one = Tensor::new(&[], Data::F32(vec![1.5]));
     safetensors::write(&folder.path("in.safetensors"), &[("arg0".to_string(), one)]).unwrap();
     let eval = "hlo eval a.hlo --inputs in.safetensors --out out.safetensors";
-    let Ran { code, err, .. } = limited(&folder, "ulimit -v 1500000; export RAYON_NUM_THREADS=1", eval);
+    let Ran { code, err, .. } = folder.limited("ulimit -v 1500000; export RAYON_NUM_THREADS=1", eval);
     assert!(code == 2 && err.contains("3.7 GiB of memory") && err.contains("are free"), "{code} {err}");
 }
 
@@ -153,7 +137,7 @@ fn the_limit_on_addresses_is_seen() {
 fn threads_that_cannot_be_started_are_told() {
     let folder = Folder::new(&[("tiny", TINY)]);
     let Ran { code, err, .. } =
-        limited(&folder, "ulimit -v 600000; export RUST_MIN_STACK=1000000000", "run --out reports");
+        folder.limited("ulimit -v 600000; export RUST_MIN_STACK=1000000000", "run --out reports");
     assert!(
         code == 2 && err.starts_with("ulpgate: no thread can be started (") && err.contains("ulimit -u"),
         "{code} {err}"
@@ -167,12 +151,12 @@ fn more_threads_than_any_machine_runs_are_refused() {
     let folder = Folder::new(&[("tiny", TINY)]);
     folder.write("m.hlo", "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT r = f32[4] negate(x)\n}\n");
     for command in ["run --out reports", "explore m.hlo", "hlo show m.hlo"] {
-        let Ran { code, err, .. } = limited(&folder, "export RAYON_NUM_THREADS=99999", command);
+        let Ran { code, err, .. } = folder.limited("export RAYON_NUM_THREADS=99999", command);
         let said = "ulpgate: RAYON_NUM_THREADS=99999: the number of threads is from 1 to 1024\n";
         assert_eq!((code, err.as_str()), (2, said), "{command}");
     }
     // A flag goes before the environment.
-    let Ran { code, err, .. } = limited(&folder, "export RAYON_NUM_THREADS=99999", "run --out reports --jobs 1");
+    let Ran { code, err, .. } = folder.limited("export RAYON_NUM_THREADS=99999", "run --out reports --jobs 1");
     assert_eq!(code, 0, "{err}");
 }
 

@@ -7,9 +7,9 @@ use ulpgate::tensor::{Data, Tensor};
 
 use super::{Folder, TINY};
 
-/// The processor time, in seconds, after which a command with `--seconds 1` has not kept it: a busy machine's share for each of
-/// its threads is in it.
-const SOON: u32 = 60;
+/// The end of a command that does not keep `--seconds 1`, after so many seconds of processor time: a busy machine's share for each
+/// of its threads is in them. The test must end all the same.
+const SOON: &str = "ulimit -t 60";
 
 /// Each command that evaluates takes a time, and ends in it.
 #[test]
@@ -21,12 +21,12 @@ fn every_command_that_evaluates_takes_a_time() {
         &format!("HloModule m\n\n{REGIONS}ENTRY e {{\n  unused = f32[] parameter(0)\n  {dot}\n}}\n"),
     );
     let begun = Instant::now();
-    let ran = folder.ran_within(SOON, &["tolerance", "--program", "long.hlo", "--rtol", "1e-3", "--seconds", "1"]);
+    let ran = folder.limited(SOON, "tolerance --program long.hlo --rtol 1e-3 --seconds 1");
     assert!(begun.elapsed() < Duration::from_secs(90), "{:?}", begun.elapsed());
     let told = ran.err.lines().last().unwrap_or_default();
     assert!(ran.code == 2 && told.starts_with("ulpgate: --seconds 1: "), "{} {}", ran.code, ran.err);
     let begun = Instant::now();
-    let ran = folder.ran_within(SOON, &["vectors", "--count", "300000", "--seconds", "1"]);
+    let ran = folder.limited(SOON, "vectors --count 300000 --seconds 1");
     assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     assert!(
         ran.code == 2 && ran.err.contains("(300000 vectors) was not done: the time that was given is over"),
@@ -100,17 +100,16 @@ fn a_single_operation_is_interrupted() {
             "long.hlo",
             &format!("HloModule m\n\n{REGIONS}ENTRY e {{\n  unused = f32[] parameter(0)\n  {body}\n}}\n"),
         );
-        let eval =
-            ["hlo", "eval", "long.hlo", "--inputs", "in.safetensors", "--out", "out.safetensors", "--seconds", "1"];
-        for more in [&[][..], &["--exact"]] {
+        let eval = "hlo eval long.hlo --inputs in.safetensors --out out.safetensors --seconds 1";
+        for more in ["", "--exact"] {
             let begun = Instant::now();
-            let ran = folder.ran_within(SOON, &[&eval[..], more].concat());
+            let ran = folder.limited(SOON, &format!("{eval} {more}"));
             let told = ran.err.lines().last().unwrap_or_default();
             assert!(begun.elapsed() < Duration::from_secs(90), "{what}: {:?}", begun.elapsed());
             let is_told =
                 told.starts_with("ulpgate: --seconds 1: ") && told.ends_with("the time that was given is over");
             // A processor may be quick enough for one of them.
-            assert!(ran.code == 0 || ran.code == 2 && is_told, "{what} {more:?}: {} {}", ran.code, ran.err);
+            assert!(ran.code == 0 || ran.code == 2 && is_told, "{what} {more}: {} {}", ran.code, ran.err);
         }
     }
     // In time nothing is different.
@@ -129,7 +128,7 @@ fn a_run_ends_in_time_and_keeps_what_is_done() {
         .replace("dropped_token", "bound");
     let folder = Folder::new(&[("slow", &slow), ("tiny", TINY)]);
     let begun = Instant::now();
-    let ran = folder.ran_within(SOON, &["run", "--seconds", "1"]);
+    let ran = folder.limited(SOON, "run --seconds 1");
     assert!(begun.elapsed() < Duration::from_secs(90), "{:?}", begun.elapsed());
     let told = ran.err.lines().last().unwrap_or_default();
     assert!(ran.code == 2 && told.starts_with("ulpgate: --seconds 1: "), "{} {}", ran.code, ran.err);
