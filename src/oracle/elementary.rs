@@ -131,10 +131,9 @@ pub(super) fn exp_kernel(x: Interval, table: &Table) -> Interval {
     let width = x.hi - x.lo;
     let reach = neighbor(1) * (width * (1.0 + 1.0 / 2048.0));
     let wide = f64::from_bits((neighbor(1) + reach).to_bits().wrapping_add(1));
-    let scale = f64::from_bits(((1023 + i64::from(e.exponent)) as u64) << 52);
+    let scale = scale_of(&e);
     let (lo, hi) = (neighbor(-1) * scale, if width == 0.0 { neighbor(1) } else { wide } * scale);
-    let regular = x.lo > -690.0 && x.hi < 709.0 && (x.lo > 0.0 || x.hi < 0.0) && is_narrow(x);
-    if regular { Interval { lo, hi } } else { IRREGULAR }
+    if is_regular(x) && is_narrow(x) { Interval { lo, hi } } else { IRREGULAR }
 }
 
 /// [`exp`] for long loops, of intervals of any width: each end by itself; else as [`exp_kernel`].
@@ -142,12 +141,22 @@ pub(super) fn exp_kernel(x: Interval, table: &Table) -> Interval {
 pub(super) fn exp_ends_kernel(x: Interval, table: &Table) -> Interval {
     let end = |at: f64, by: i64| {
         let e = exponential::parts_by(table, at);
-        let scale = f64::from_bits(((1023 + i64::from(e.exponent)) as u64) << 52);
-        f64::from_bits((e.power + e.tail).to_bits().wrapping_add_signed(by)) * scale
+        f64::from_bits((e.power + e.tail).to_bits().wrapping_add_signed(by)) * scale_of(&e)
     };
     let (lo, hi) = (end(x.lo, -1), end(x.hi, 1));
-    let regular = x.lo > -690.0 && x.hi < 709.0 && (x.lo > 0.0 || x.hi < 0.0) && x.lo <= x.hi;
-    if regular { Interval { lo, hi } } else { IRREGULAR }
+    if is_regular(x) && x.lo <= x.hi { Interval { lo, hi } } else { IRREGULAR }
+}
+
+/// The power of two of an exponential that is far from overflow and underflow, without a branch.
+#[inline(always)]
+fn scale_of(e: &exponential::Parts) -> f64 {
+    f64::from_bits(((1023 + i64::from(e.exponent)) as u64) << 52)
+}
+
+/// Whether the loops' kernels take an interval that lies here: without zero, whose exponential is exact, and with normal results.
+#[inline(always)]
+fn is_regular(x: Interval) -> bool {
+    x.lo > -690.0 && x.hi < 709.0 && (x.lo > 0.0 || x.hi < 0.0)
 }
 
 /// Whether [`exp_kernel`] takes an interval of this width.
