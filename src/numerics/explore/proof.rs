@@ -143,13 +143,13 @@ impl<'a> Proof<'a> {
             }
             fixed[point] = Some(option);
             let (outcome, declared) = (self.outcome, self.declared);
-            let mut wide: Vec<usize> = Vec::new();
+            let mut is_wide = vec![false; outcome.rows];
             self.enclose(fixed, (&outcome.values, &asked), &mut |kept, rows| {
                 let undecided = outcome.count_undecided((kept, &rows), declared);
-                wide.extend(rows.clone().filter(|row| undecided[row - rows.start].is_some()));
+                is_wide[rows].iter_mut().zip(undecided).for_each(|(is_wide, count)| *is_wide = count.is_some());
                 Ok(())
             })?;
-            let (wide, done): (Vec<usize>, Vec<usize>) = asked.into_iter().partition(|row| wide.contains(row));
+            let (wide, done): (Vec<usize>, Vec<usize>) = asked.into_iter().partition(|row| is_wide[*row]);
             done.into_iter().for_each(|row| parts[row] += 1);
             left.extend(self.split(fixed, next + 1, &wide, parts)?);
         }

@@ -15,8 +15,8 @@ const ELEMENTS: usize = 1 << 15;
 
 /// A program for all rows of an outcome, or for blocks of them where rows never meet.
 pub(super) struct RowBlocks {
-    /// By the number of rows.
-    enclosures: BTreeMap<usize, Enclosure>,
+    /// The program for a block of `size` rows, and for a shorter last one where there is one.
+    enclosures: Vec<Enclosure>,
     /// Whether each argument has the rows as its first dim.
     has_rows: Vec<bool>,
     rows: usize,
@@ -31,8 +31,12 @@ impl RowBlocks {
 
     /// All rows in one block.
     pub fn whole(program: &Program, outcome: &Outcome) -> RowBlocks {
-        let enclosures = BTreeMap::from([(outcome.rows, Enclosure::new(program))]);
-        RowBlocks { enclosures, has_rows: Vec::new(), rows: outcome.rows, size: outcome.rows }
+        RowBlocks {
+            enclosures: vec![Enclosure::new(program)],
+            has_rows: Vec::new(),
+            rows: outcome.rows,
+            size: outcome.rows,
+        }
     }
 
     /// `None` where rows may meet, or where one block has all of them.
@@ -61,10 +65,10 @@ impl RowBlocks {
         }
         let of = |count: usize| {
             let kept = Kept::from([(axis, (0..count).collect())]);
-            Some((count, Enclosure::new(&axes.resize(program, &[], &kept).ok()?.0)))
+            Some(Enclosure::new(&axes.resize(program, &[], &kept).ok()?.0))
         };
         let counts = [size, rows % size].into_iter().filter(|count| *count > 0);
-        let enclosures = counts.map(of).collect::<Option<BTreeMap<usize, Enclosure>>>()?;
+        let enclosures = counts.map(of).collect::<Option<Vec<Enclosure>>>()?;
         let has_rows = parameters.into_values().map(|place| place.is_some()).collect();
         Some(RowBlocks { enclosures, has_rows, rows, size })
     }
@@ -77,13 +81,14 @@ impl RowBlocks {
     ) -> impl Iterator<Item = (Range<usize>, &'a Enclosure, Vec<Tensor>)> {
         let block = |first: usize| first..(first + self.size).min(self.rows);
         let starts: BTreeSet<usize> = rows.iter().map(|row| row / self.size * self.size).collect();
-        starts.into_iter().map(block).filter_map(|block| {
+        starts.into_iter().map(block).map(|block| {
             let cut = |(number, tensor): (usize, &Tensor)| match self.has_rows.get(number) {
                 Some(true) => tensor.rows(block.clone()),
                 _ => tensor.clone(),
             };
             let arguments = arguments.iter().enumerate().map(cut).collect();
-            Some((block.clone(), self.enclosures.get(&block.len())?, arguments))
+            let enclosure = &self.enclosures[usize::from(block.len() < self.size)];
+            (block, enclosure, arguments)
         })
     }
 }
