@@ -74,7 +74,7 @@ impl Setting {
             Setting::Other { name, .. } => {
                 name.starts_with("backend_config")
                     || matches!(name.as_str(), "execution_thread" | "async_execution_thread")
-                    || matches!(name.as_str(), "indices_are_sorted" | "unique_indices")
+                    || self.is_promise()
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Settings that the machine does not follow: two programs that differ in one are never proven the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ir::Setting;
 use crate::machine::{Mode, Traced};
@@ -16,10 +16,8 @@ fn settings<'a>(one: &'a Comparand) -> Vec<(String, &'a Setting)> {
 /// The promises about indices that both programs are given, as one assumption.
 pub fn promises(both: &[Comparand; 2]) -> Option<String> {
     let promised = both.iter().flat_map(every).filter(|(_, setting)| setting.is_promise());
-    let mut all: Vec<String> = promised.map(|(name, setting)| format!("{setting} of {name}")).collect();
-    all.sort();
-    all.dedup();
-    (!all.is_empty()).then(|| format!("the indices are as promised: {}", some(&all)))
+    let all = named(promised.map(|(name, setting)| format!("{setting} of {name}")))?;
+    Some(format!("the indices are as promised: {all}"))
 }
 
 /// All settings of a program, in its order, each with the name of the value that it is asked of.
@@ -40,12 +38,14 @@ fn every<'a>(one: &'a Comparand) -> Vec<(String, &'a Setting)> {
 
 /// The assumption that a proof rests on where both programs have settings.
 pub fn in_words(both: &[Comparand; 2]) -> Option<String> {
-    let mut all: Vec<String> = both.iter().flat_map(settings).map(|(_, setting)| setting.to_string()).collect();
-    all.sort();
-    all.dedup();
-    (!all.is_empty()).then(|| {
-        format!("{} has the same effect in both programs: the machine does not follow such settings", some(&all))
-    })
+    let all = named(both.iter().flat_map(settings).map(|(_, setting)| setting.to_string()))?;
+    Some(format!("{all} has the same effect in both programs: the machine does not follow such settings"))
+}
+
+/// A few of these, each once and in order; `None` of none.
+fn named(all: impl Iterator<Item = String>) -> Option<String> {
+    let all: Vec<String> = all.collect::<BTreeSet<_>>().into_iter().collect();
+    (!all.is_empty()).then(|| some(&all))
 }
 
 /// The reasons why settings keep two programs from being the same that are the same but for them; `None` where they do not.
