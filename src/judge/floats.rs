@@ -1,5 +1,6 @@
 //! Judgement of a result of floats.
 
+use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use crate::machine::PRECISIONS;
@@ -181,9 +182,10 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
     let is_finite_alike = strange.is_empty();
     // A decimal in the place of the constant that it is rounded to moves elements past what choices of a compiler give.
     let is_beside = !is_accurate && is_finite_alike && class.is_permitted && !(bad.is_empty() && standing.is_empty());
+    let of_decimals = LazyCell::new(|| decimals::truth(ground, output));
     if let Some(truth) = truth.filter(|_| is_beside)
-        && let Some(other) = decimals::truth(ground, output)
-        && is_as_accurate(class, compared, [&other, truth])
+        && let Some(other) = &*of_decimals
+        && is_as_accurate(class, compared, [other, truth])
     {
         return (Some(false), vec![BY_DECIMALS.to_string()], Vec::new());
     }
@@ -267,8 +269,7 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
             });
             return (Some(false), because, Vec::new());
         }
-        let by_decimals = decimals::truth(ground, output);
-        if by_decimals.is_some_and(|truth| compared.distance(observed, &truth) <= RATIO * worst) {
+        if of_decimals.as_ref().is_some_and(|truth| compared.distance(observed, truth) <= RATIO * worst) {
             because.push(BY_DECIMALS.to_string());
             return (Some(false), because, Vec::new());
         }

@@ -49,11 +49,13 @@ pub(super) fn reduce(
     let is_float = shapes.first().is_some_and(|shape| shape.element_type().is_float());
     let one_row = is_float && order.is_sorted() && operands.get(1).is_some_and(|o| o.is_one_row(width));
     // Only positions in their order are looked up in one row for all; of f64 each index is a term of its own.
-    let looks_up = matches!(known, Some(Reducer::ArgMax | Reducer::ArgMin))
+    let looks_up = one_row
+        && count == 2
+        && matches!(known, Some(Reducer::ArgMax | Reducer::ArgMin))
         && matches!(operands.first().map(Operand::elements), Some(Value::Float(..)))
         && operands.get(1).is_some_and(|ids| ascends(ids.elements(), width));
     let mut whole = operands.into_iter().zip(shapes).enumerate().map(|(i, (operand, shape))| match i {
-        1 if one_row && count == 2 && looks_up => operand.elements().clone(),
+        1 if looks_up => operand.elements().clone(),
         _ => operand.into_whole(shape.elements()),
     });
     // Reduced dims go last, so that each result's elements lie together.
