@@ -318,14 +318,16 @@ fn nucleus(rows: &[&[i64]]) -> [Tensor; 2] {
     [integers(&[3, 4], &[0, 1, 2, 3, 0, 1, 2, 3, 0, 2, 1, 3]), mask(rows)]
 }
 
+fn nucleus_says(bench: &Bench, got: &[Tensor], expected: &str) {
+    says(bench, "nucleus", &none(), got, expected);
+}
+
 #[test]
 fn nucleus_counts_what_is_kept() {
     let bench = bench("top_p[dtype=f32,rows=3]", "cpu/f32/off", NUCLEI);
     let own = bench.run();
-    says(
+    nucleus_says(
         &bench,
-        "nucleus",
-        &none(),
         &own,
         "
         pass: all_kept=0 rows_beyond=0 kept_extra=0 kept_lost=0 truth_kept=7
@@ -333,10 +335,8 @@ fn nucleus_counts_what_is_kept() {
     ",
     );
     let more = nucleus(&[&[1, 1, 1, 0], &[1, 1, 1, 1], &[1, 1, 1, 1]]);
-    says(
+    nucleus_says(
         &bench,
-        "nucleus",
-        &none(),
         &more,
         "
         finding: all_kept=1 rows_beyond=2 kept_extra=4 kept_lost=0 truth_kept=7
@@ -346,10 +346,8 @@ fn nucleus_counts_what_is_kept() {
     ",
     );
     let less = nucleus(&[&[1, 0, 0, 0], &[1, 1, 1, 1], &[0, 1, 0, 0]]);
-    says(
+    nucleus_says(
         &bench,
-        "nucleus",
-        &none(),
         &less,
         "
         finding: all_kept=0 rows_beyond=2 kept_extra=1 kept_lost=2 truth_kept=7
@@ -375,10 +373,8 @@ fn nucleus_counts_what_is_kept() {
 fn nucleus_finds_a_complement() {
     let bench = bench("top_p[dtype=f32,rows=3]", "cpu/f32/off", NUCLEI);
     let complement = nucleus(&[&[0, 0, 1, 1], &[1, 1, 1, 1], &[1, 0, 0, 0]]);
-    says(
+    nucleus_says(
         &bench,
-        "nucleus",
-        &none(),
         &complement,
         "
         finding: all_kept=0 rows_beyond=1 kept_extra=2 kept_lost=2 truth_kept=7
