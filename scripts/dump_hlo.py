@@ -377,9 +377,9 @@ def numbered(arrays):
 
 def write_cut(folder, name, compiled, arguments):
     """Writes what each of several devices takes; nothing where there is one device."""
-    executable = compiled["excess_on"]
-    if isinstance(executable, stablehlo.Executable) and executable.device_count > 1:
-        write_tensors(folder / f"{name}.cut_inputs.safetensors", executable.cut(jax.tree.leaves(arguments)))
+    cut = stablehlo.cut_arguments(compiled["excess_on"], jax.tree.leaves(arguments))
+    if cut is not None:
+        write_tensors(folder / f"{name}.cut_inputs.safetensors", cut)
 
 
 def on_cpu(f, name, folder, arguments, made):

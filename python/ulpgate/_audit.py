@@ -123,17 +123,9 @@ def compile_targets(for_target: Callable[[str | None], Any], dynamic: Sequence[A
             for setting, executable in compiled.items():
                 measured[setting] = Results(stablehlo().named_results(executable, dynamic), {}, {})
         mode = f"{'xla-cpu' if topology is None else name}/default/as-compiled"
-        cut = _cut(compiled["excess_on"], dynamic)
+        cut = stablehlo().cut_arguments(compiled["excess_on"], dynamic)
         found.append(Target(name, mode, before, texts["excess_on"], texts["excess_off"], measured, cut))
     return found
-
-
-def _cut(executable: Any, arguments: Sequence[Any]) -> dict[str, Array] | None:
-    """The arguments of several devices, as the executable takes them."""
-    reads = stablehlo()
-    if not isinstance(executable, reads.Executable) or executable.device_count == 1:
-        return None
-    return dict(executable.cut(arguments))
 
 
 @dataclass(frozen=True)

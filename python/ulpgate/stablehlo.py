@@ -236,10 +236,8 @@ class Executable:
         return [GSPMDSharding(self._devices, sharding) for sharding in self._executable.get_parameter_shardings()]
 
     def cut(self, arguments: Sequence[Any]) -> dict[str, np.ndarray]:
-        """Arguments by the names that a dump has of them: ``arg0``, or each device's part, ``arg0@0``, ``arg0@1``, ..."""
+        """Arguments by the names that a dump has of them: each device's part, ``arg0@0``, ``arg0@1``, ..., or ``arg0`` where all are one."""
         whole = [np.asarray(argument) for argument in arguments]
-        if len(self._devices) == 1:
-            return {f"arg{number}": argument for number, argument in enumerate(whole)}
 
         def parts(argument: np.ndarray, sharding: Any) -> list[np.ndarray]:
             places = sharding.devices_indices_map(argument.shape)
@@ -255,6 +253,13 @@ class Executable:
             placed = [jax.device_put(argument, sharding) for argument, sharding in zip(arguments, self._shardings(), strict=True)]
         results = self._executable.execute_sharded(placed).disassemble_into_single_device_arrays()
         return _by_device("out", results)
+
+
+def cut_arguments(executable: Any, arguments: Sequence[Any]) -> dict[str, np.ndarray] | None:
+    """The parts of the arguments that each of several devices takes, by name; none of a program of one device or of JAX's own."""
+    if not isinstance(executable, Executable) or executable.device_count == 1:
+        return None
+    return executable.cut(arguments)
 
 
 def named_results(executable: Any, arguments: Sequence[Any]) -> dict[str, np.ndarray]:
