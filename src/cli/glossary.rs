@@ -26,15 +26,28 @@ pub const WORDS: &[(&str, &str)] = &[
         "A program, a mode and an input of one size. Its id names all of them; `ulpgate explain CASE` shows its worst rows.",
     ),
     (
+        "choice",
+        "One thing that a compiler may do to a program, such as to leave out a rounding for one user of a value. `explore` evaluates choices; `ulpgate list families` has their kinds.",
+    ),
+    (
         "conforming",
         "A verdict of `judge`: no mode gives these bits, but the orders of sums and the roundings that a compiler may choose \
          explain them, or they are as accurate as a permitted mode.",
+    ),
+    ("dtype", "The type of an element, by its HLO name: f32, bf16, s8, pred. `ulpgate list formats` has the floats."),
+    (
+        "enclosure",
+        "An interval for each element that holds every permitted result. A row whose enclosures leave one outcome is proven.",
     ),
     (
         "excess",
         "Excess precision: digits that a compiler keeps although the program's type has fewer. With \
          xla_allow_excess_precision, XLA may leave out a rounding to bf16 for one user of a value and keep it for another. A \
          mode's third part says what is left out.",
+    ),
+    (
+        "family",
+        "Choices of a compiler of one kind, for `explore --permit`: rounding, order, algebra. `ulpgate list families` has them with their evidence.",
     ),
     (
         "finding",
@@ -57,6 +70,10 @@ pub const WORDS: &[(&str, &str)] = &[
          fail; that it is gone does.",
     ),
     (
+        "margin",
+        "Of a token: how far its score is ahead of the next one's, in ulp. `explore --margins` tells the least one under every choice.",
+    ),
+    (
         "mode",
         "The arithmetic in force, as chip/precision/excess[+key=value...]. `ulpgate explain v5e/default/off` explains each part.",
     ),
@@ -69,6 +86,10 @@ pub const WORDS: &[(&str, &str)] = &[
     (
         "part",
         "A verdict of `same`: an input was found for which two programs give other bits, and --witness writes it.",
+    ),
+    (
+        "power",
+        "Of a verdict on a matmul: the smallest fault that would show at this K and number of outputs. What is smaller is not distinguishable from other orders of addition.",
     ),
     ("promise", "The arithmetic that results claim to follow, as a mode. Bounds are made from it."),
     (
@@ -115,6 +136,10 @@ pub const WORDS: &[(&str, &str)] = &[
         "unsatisfiable",
         "A verdict of `tolerance` and `port`: honest runs miss the tolerance as a rule, or one rounding of the result may. A \
          proposal is below it.",
+    ),
+    (
+        "witness",
+        "Evidence that can be run: for `same` an input that gives other bits, for `explore` the choices that change a row.",
     ),
     (
         "worst",

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use crate::check::CHECKS;
 use crate::diff::ChangeKind;
+use crate::explore::FAMILIES;
 use crate::input::INPUTS;
 use crate::machine::{CHIPS, PRECISIONS, REFINEMENTS};
 use crate::metric::METRICS;
@@ -45,6 +46,7 @@ pub enum Kind {
     Columns,
     Verdicts,
     Changes,
+    Families,
     Reports,
     Words,
     Suites,
@@ -112,6 +114,7 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
     COLUMNS.iter().for_each(|column| add(Kind::Columns, column.name, column.doc));
     Verdict::ALL.iter().for_each(|v| add(Kind::Verdicts, v.name(), v.doc()));
     ChangeKind::ALL.iter().for_each(|kind| add(Kind::Changes, kind.name(), kind.doc()));
+    FAMILIES.iter().for_each(|family| add(Kind::Families, family.name, family.doc));
     REPORTS.iter().for_each(|r| add(Kind::Reports, r.name(), r.doc()));
     add(Kind::Reports, page::FORM.0, page::FORM.1);
     WORDS.iter().for_each(|(word, doc)| add(Kind::Words, word, doc));

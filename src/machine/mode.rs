@@ -94,14 +94,20 @@ pub struct Arithmetic {
     pub choices: Choices,
 }
 
-/// Why a mode is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why a mode is refused. `Debug` prints the sentence: it is what a test prints that returns the error.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("mode `{text}`: {fault}")]
 pub struct ModeError {
     /// The mode as it was given.
     pub text: String,
     /// The fault, with the names that are known instead.
     pub fault: ModeFault,
+}
+
+impl fmt::Debug for ModeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// The fault of a mode.

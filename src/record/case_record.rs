@@ -1,5 +1,7 @@
 //! The record of one case: its key, the verdicts of its checks, its figures and its worst element.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::check::{Outcome, Witness, column};
@@ -50,14 +52,21 @@ pub struct CheckRecord {
     pub witnesses: Vec<Witness>,
 }
 
-/// Checks that did not pass, in words: the error of [`Record::conforms`].
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Checks that did not pass, in words: the error of [`Record::conforms`]. `Debug` prints them, too: a test that returns the error
+/// prints it so, and its lines are to stand on lines.
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{case} does not conform: {}", self.reason())]
 pub struct Nonconforming {
     /// The case's id.
     pub case: String,
     /// A line a check that did not pass, each followed by its evidence; empty where no check was asked.
     pub lines: Vec<String>,
+}
+
+impl fmt::Debug for Nonconforming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl Nonconforming {
@@ -216,5 +225,13 @@ mod tests {
         record.checks.clear();
         let refused = record.conforms().unwrap_err();
         assert!(refused.to_string().ends_with("no check was asked of it"), "{refused}");
+    }
+
+    /// A test of a kernel returns the error, and Rust prints its `Debug`.
+    #[test]
+    fn the_error_of_a_record_prints_as_lines() {
+        let refused = record_with(Outcome::Finding).conforms().unwrap_err();
+        assert_eq!(format!("{refused:?}"), refused.to_string());
+        assert!(format!("{refused:?}").contains(" does not conform: bound: "), "{refused:?}");
     }
 }

@@ -1,5 +1,6 @@
 //! One question from code: a program, its subject, and the checks and metrics of the results.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::check::{self, Context, PlanError, PlanFault, Scope, Settings};
@@ -44,8 +45,8 @@ pub struct Question {
     oracle: Oracle,
 }
 
-/// Why a question cannot be asked, or has no answer.
-#[derive(Debug, thiserror::Error)]
+/// Why a question cannot be asked, or has no answer. `Debug` prints the sentence: it is what a test prints that returns the error.
+#[derive(thiserror::Error)]
 pub enum QuestionError {
     /// The program, the input or the mode is not known, or does not fit.
     #[error(transparent)]
@@ -71,6 +72,12 @@ pub enum QuestionError {
     /// The case could not be evaluated.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+impl fmt::Debug for QuestionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl QuestionError {

@@ -135,18 +135,42 @@ fn changes_are_listed_by_their_kind() {
 #[test]
 fn the_next_command_follows_from_the_results() {
     let folder = folder();
-    let [old, new] = ["old/tpu/v5e/f.before.hlo", "new/tpu/v5e/f.before.hlo"];
-    let compared = |numbers: [f32; 2]| {
+    let sources = ["old/tpu/v5e/f.before.hlo", "new/tpu/v5e/f.before.hlo"];
+    let compiled = ["old/f.excess_on.hlo", "new/f.excess_on.hlo"];
+    for (source, file) in sources.iter().zip(compiled) {
+        folder.write(file, &folder.read(source));
+    }
+    let compared = |[old, new]: [&str; 2], numbers: [f32; 2], more: &[&str]| {
         let x = Tensor::new(&[2], Data::F32(numbers.to_vec()));
         safetensors::write(&folder.path("in.safetensors"), &[("arg0".to_string(), x)]).unwrap();
         let mode = ["--inputs", "in.safetensors", "--mode", "cpu/highest/off"];
-        folder.exits(1, &[["hlo", "diff", old, new].as_slice(), &mode].concat()).out
+        let out = folder.exits(1, &[["hlo", "diff", old, new].as_slice(), &mode, more].concat()).out;
+        out.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let equal = compared([1.0, 0.5]);
-    let next = format!("Next:\n    `ulpgate same {old} {new} --mode cpu/highest/off`\n    says");
+    let [old, new] = compiled;
+    let equal = compared(compiled, [1.0, 0.5], &[]);
+    let next = format!("Next: `ulpgate same {old} {new} --mode cpu/highest/off` says");
     assert!(equal.contains("equal, bit for bit") && equal.contains(&next), "{equal}");
-    let differing = compared([1.0, 0.123]);
+    // Both machines are named, or the next command would ask of another pair.
+    let two = compared(compiled, [1.0, 0.5], &["--other-mode", "v4/highest/off"]);
+    assert!(two.contains("--mode cpu/highest/off --other-mode v4/highest/off` says"), "{two}");
+    let differing = compared(compiled, [1.0, 0.123], &[]);
     assert!(differing.contains("`ulpgate explore ") && !differing.contains("`ulpgate same"), "{differing}");
+    // Of two pairs one differs: that decides.
+    ["one", "two"].iter().for_each(|name| std::fs::create_dir(folder.path(name)).unwrap());
+    for (file, text) in
+        [("one/f.hlo", sources[0]), ("one/g.hlo", sources[0]), ("two/f.hlo", sources[1]), ("two/g.hlo", sources[0])]
+    {
+        folder.write(file, &folder.read(text));
+    }
+    let pairs = compared(["one", "two"], [1.0, 0.123], &[]);
+    assert!(pairs.contains("1 unchanged, 1 changed") && pairs.contains("`ulpgate explore "), "{pairs}");
+    // Guards end no change of the source.
+    let source = compared(sources, [1.0, 0.123], &[]);
+    assert!(
+        source.contains("both are programs before compilation") && !source.contains("`ulpgate explore"),
+        "{source}"
+    );
 }
 
 #[test]

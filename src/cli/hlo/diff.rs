@@ -17,11 +17,11 @@ use super::super::ci::Formats;
 use super::super::folder_pair::{FolderPair, Outcome as PairOutcome, name_in_list};
 use super::super::seconds::Limit;
 use super::accepted::{Accepted, ComparedPair};
-use super::diff_problems::{DiffProblems, PrintedFinding, told};
+use super::diff_problems::{DiffProblems, EqualFor, PrintedFinding, told};
 use super::dump_manifest::DumpManifest;
 use super::eval::inputs;
 use super::next_command::Compared;
-use super::verdict_reason::{contradiction, why_equal};
+use super::verdict_reason::{WhyEqual, contradiction, why_equal};
 use super::{Exit, Failure, announce, read, read_with_opaque};
 
 #[derive(Args, Clone)]
@@ -81,10 +81,17 @@ pub struct HloDiffArguments {
 }
 
 impl HloDiffArguments {
-    /// The comparison, for the next command. `is_equal` says that the results of the inputs are.
-    fn compared(&self, is_equal: bool) -> Compared<'_> {
-        let HloDiffArguments { before, after, inputs, accept, mode, .. } = self;
-        Compared { before, after, inputs: inputs.as_deref(), accept: accept.as_deref(), mode: mode.as_ref(), is_equal }
+    /// The comparison, for the next command.
+    fn compared(&self, equal: Option<EqualFor>) -> Compared<'_> {
+        let HloDiffArguments { before, after, inputs, accept, mode, other_mode, .. } = self;
+        Compared {
+            before,
+            after,
+            inputs: inputs.as_deref(),
+            accept: accept.as_deref(),
+            modes: [mode.as_ref(), other_mode.as_ref()],
+            equal,
+        }
     }
 }
 
@@ -121,7 +128,7 @@ pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Fa
             })
         }
     };
-    let compared = arguments.compared(found.is_equal());
+    let compared = arguments.compared(found.equal_for());
     arguments.formats.write(&[], || found.groups(&compared.next()), out)?;
     let exit = exit?;
     let Some(accepted) = accepted else {
@@ -196,15 +203,13 @@ fn run_accepting(
     }
     let Some(accepted) = accepted else {
         let told = run_pair(arguments, manifests, out)?;
-        if arguments.inputs.is_some() {
-            problems.ran(told.equal_results.is_some());
+        if let Some(ran) = &told.ran {
+            problems.ran(ran.equal_for());
+            if !arguments.json {
+                ran.tell(out)?;
+            }
         }
         problems.add(name, told.found.into_iter().map(|told| told.problem));
-        if let Some(Equal { results, but_for_nans, why }) = told.equal_results.filter(|_| !arguments.json) {
-            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-            let nans = if but_for_nans { " but for the bits of NaNs" } else { "" };
-            writeln!(out, "results: {results} of {results} equal, bit for bit{nans}{why}")?;
-        }
         return Ok(told.exit);
     };
     let mut printed = Vec::new();
@@ -225,18 +230,48 @@ struct ToldPair {
     exit: Exit,
     /// The changes, and the results that differ.
     found: Vec<PrintedFinding>,
-    /// The results, where both programs were run and none differs.
-    equal_results: Option<Equal>,
+    /// The results, where both programs were run.
+    ran: Option<RanPair>,
 }
 
-/// Results that are equal bit for bit.
-struct Equal {
-    /// The count.
+/// The results of two programs that were run.
+struct RanPair {
+    /// The count of results.
     results: usize,
+    /// Results that differ, by their numbers.
+    differing: Vec<usize>,
     /// Whether NaNs have other bits.
     but_for_nans: bool,
-    /// Why they are although something changed.
-    why: Option<String>,
+    /// Why all are equal although something changed.
+    why: Option<WhyEqual>,
+    /// Whether no change was found, and one machine runs both.
+    is_unchanged: bool,
+}
+
+impl RanPair {
+    /// The inputs for which all results are equal, if all are for these.
+    fn equal_for(&self) -> Option<EqualFor> {
+        let for_all = self.is_unchanged || self.why.as_ref().is_some_and(|why| why.for_all_inputs);
+        self.differing.is_empty().then_some(if for_all { EqualFor::AllInputs } else { EqualFor::TheseInputs })
+    }
+
+    /// Prints the results that are equal: without the line nothing would tell that they were compared.
+    fn tell(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let RanPair { results, differing, but_for_nans, why, .. } = self;
+        let equal: Vec<String> =
+            (0..*results).filter(|at| !differing.contains(at)).map(|at| format!("result {at}")).collect();
+        if equal.is_empty() {
+            return Ok(());
+        }
+        let nans = if *but_for_nans { " but for the bits of NaNs" } else { "" };
+        let more = match why {
+            Some(why) => format!(": {}", why.text),
+            None if differing.is_empty() => String::new(),
+            None => format!(": {}", equal.join(", ")),
+        };
+        writeln!(out, "results: {} of {results} equal, bit for bit{nans}{more}", equal.len())?;
+        Ok(())
+    }
 }
 
 #[expect(clippy::too_many_lines, reason = "the steps of one command, in order")]
@@ -276,7 +311,7 @@ fn run_pair(
         let results = arguments.inputs.as_ref().map(|_| results.as_slice());
         let mut value = found.to_json(results);
         if let Some(why) = &why {
-            value["equal_because"] = json!(why);
+            value["equal_because"] = json!(why.text);
         }
         if let [Some(before), Some(after)] = &manifests {
             value["made_by"] = json!({"before": before.to_json(), "after": after.to_json()});
@@ -323,10 +358,12 @@ fn run_pair(
     Ok(ToldPair {
         found: told(&arguments.before, &module, &found.changes, &results),
         exit: if is_same { Exit::AsExpected } else { Exit::Found },
-        equal_results: is_equal.then(|| Equal {
+        ran: arguments.inputs.is_some().then(|| RanPair {
             results: before.program.outputs().len(),
-            but_for_nans: !results.is_empty(),
+            differing: results.iter().filter(|r| r.differing > 0).map(|r| r.result).collect(),
+            but_for_nans: results.iter().any(|r| r.nans_of_other_bits > 0),
             why,
+            is_unchanged: found.changes.is_empty() && modes[0] == modes[1],
         }),
     })
 }

@@ -17,8 +17,17 @@ const NOT_JUDGED: &str = "not-judged";
 #[derive(Default)]
 pub struct DiffProblems {
     tests: Vec<Test>,
-    /// Whether the results of all pairs that were run are equal; `None` where none was run.
-    equal: Option<bool>,
+    /// The inputs for which the results of all pairs that were run are equal, if they are; `None` where no pair was run.
+    equal: Option<Option<EqualFor>>,
+}
+
+/// The inputs for which results are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EqualFor {
+    /// Those that were given.
+    TheseInputs,
+    /// All, as was proven.
+    AllInputs,
 }
 
 /// A finding of one pair, with the line that is printed for it.
@@ -63,14 +72,15 @@ pub fn told(before: &Path, module: &Module, changes: &[Change], results: &[Outco
 }
 
 impl DiffProblems {
-    /// Notes that a pair was run, and whether its results are equal.
-    pub fn ran(&mut self, is_equal: bool) {
-        self.equal = Some(self.equal.unwrap_or(true) && is_equal);
+    /// Notes that a pair was run, and for which inputs its results are equal.
+    pub fn ran(&mut self, equal: Option<EqualFor>) {
+        // `None` is the least: one pair that differs decides.
+        self.equal = Some(self.equal.map_or(equal, |others| others.min(equal)));
     }
 
-    /// Whether programs were run, and no result differs.
-    pub fn is_equal(&self) -> bool {
-        self.equal == Some(true)
+    /// The inputs for which no result of the pairs that were run differs, if so.
+    pub fn equal_for(&self) -> Option<EqualFor> {
+        self.equal.flatten()
     }
 
     /// Adds a pair, by its name.

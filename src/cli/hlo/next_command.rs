@@ -7,6 +7,7 @@ use crate::machine::Mode;
 
 use super::super::Failure;
 use super::super::summary::{shell_word, wrap};
+use super::diff_problems::EqualFor;
 
 /// A comparison that found something.
 pub struct Compared<'a> {
@@ -18,10 +19,10 @@ pub struct Compared<'a> {
     pub inputs: Option<&'a Path>,
     /// The list of accepted changes.
     pub accept: Option<&'a Path>,
-    /// The machine, where one was named.
-    pub mode: Option<&'a Mode>,
-    /// Whether the results of these inputs are equal bit for bit.
-    pub is_equal: bool,
+    /// The machines of both programs, where they were named.
+    pub modes: [Option<&'a Mode>; 2],
+    /// The inputs for which all results are equal bit for bit, if they are.
+    pub equal: Option<EqualFor>,
 }
 
 impl Compared<'_> {
@@ -29,21 +30,33 @@ impl Compared<'_> {
     pub fn next(&self) -> String {
         let shown = |path: &Path| shell_word(&path.display().to_string());
         let (before, after) = (shown(self.before), shown(self.after));
-        let mode = self.mode.map(|mode| format!(" --mode {}", shell_word(&mode.to_string()))).unwrap_or_default();
+        let flags = ["--mode", "--other-mode"].into_iter().zip(self.modes);
+        let modes: String = flags
+            .filter_map(|(flag, mode)| mode.map(|mode| format!(" {flag} {}", shell_word(&mode.to_string()))))
+            .collect();
         if self.accept.is_some() {
             return "Next: `ulpgate same` says whether a change shows in any bit; the same command with --bless accepts what \
                     there is now."
                 .to_string();
         }
-        match self.inputs {
-            Some(_) if self.is_equal => format!(
-                "Next: `ulpgate same {before} {after}{mode}` says whether any input gives other bits; `--accept FILE --bless` accepts it."
+        if is_source(self.before) && is_source(self.after) && self.equal != Some(EqualFor::AllInputs) {
+            return format!(
+                "Next: both are programs before compilation, so the function changed, or JAX lowers it otherwise; `ulpgate same \
+                 {before} {after}{modes}` says whether any bit changes; `--accept FILE --bless` accepts it."
+            );
+        }
+        match (self.inputs, self.equal) {
+            (Some(_), Some(EqualFor::AllInputs)) => {
+                "Next: no input gives other bits, so `--accept FILE --bless` may accept it.".to_string()
+            }
+            (Some(_), Some(EqualFor::TheseInputs)) => format!(
+                "Next: `ulpgate same {before} {after}{modes}` says whether any input gives other bits; `--accept FILE --bless` accepts it."
             ),
-            None => format!(
+            (None, _) => format!(
                 "Next: --inputs IN.safetensors shows what that does to results; `ulpgate same {before} {after}` says whether any \
                  bit changes."
             ),
-            Some(inputs) => {
+            (Some(inputs), None) => {
                 let source = source_of(self.before);
                 let source = source.as_deref().map_or("PROGRAM.before.hlo".to_string(), shown);
                 let inputs = shown(inputs);
@@ -63,11 +76,16 @@ impl Compared<'_> {
 
 /// The dump of the same function before compilation, `f.before.hlo` beside `f.excess_on.hlo`, if it is there.
 fn source_of(before: &Path) -> Option<std::path::PathBuf> {
-    let name = before.file_name()?.to_str()?;
-    if name.ends_with(".before.hlo") {
+    if is_source(before) {
         return Some(before.to_path_buf());
     }
+    let name = before.file_name()?.to_str()?;
     let stem = name.split('.').next()?;
     let source = before.with_file_name(format!("{stem}.before.hlo"));
     source.is_file().then_some(source)
+}
+
+/// Whether a path is that of a dump before compilation.
+fn is_source(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(".before.hlo"))
 }

@@ -34,11 +34,20 @@ fn follows_no_change(found: &Difference, modes: [&Mode; 2]) -> bool {
     found.decides_nothing() && modes[0] == modes[1] && !shows_accuracy(found, modes[0])
 }
 
+/// A reason for equal results.
+pub(super) struct WhyEqual {
+    /// The sentence.
+    pub text: String,
+    /// Whether it holds for all inputs.
+    pub for_all_inputs: bool,
+}
+
 /// Why all results are equal, although something changed.
-pub(super) fn why_equal(found: &Difference, [before, after]: [&Import; 2], modes: [&Mode; 2]) -> String {
+pub(super) fn why_equal(found: &Difference, [before, after]: [&Import; 2], modes: [&Mode; 2]) -> WhyEqual {
     let which = if found.changes.len() == 1 { "the change" } else { "each change" };
     if follows_no_change(found, modes) {
-        return format!("the machine follows no attribute that changed, and runs both files alike in {}", modes[0]);
+        let text = format!("the machine follows no attribute that changed, and runs both files alike in {}", modes[0]);
+        return WhyEqual { text, for_all_inputs: true };
     }
     let settings = Settings { modes: modes.map(Mode::clone), budget: FOLLOWED, ..Settings::new(modes[0]) };
     // What is followed is the files as they stand, which a policy of excess precision would rewrite first. A program that is too
@@ -48,11 +57,13 @@ pub(super) fn why_equal(found: &Difference, [before, after]: [&Import; 2], modes
         let machine =
             if modes[0] == modes[1] { modes[0].to_string() } else { format!("{} and {}", modes[0], modes[1]) };
         let leaves = format!("{which} above leaves the bits of all results as they are in {machine}, for all inputs");
-        return leaves + &of_other_models(found, [before, after], &settings);
+        let reservation = of_other_models(found, [before, after], &settings);
+        return WhyEqual { text: leaves + &reservation, for_all_inputs: reservation.is_empty() };
     }
-    format!(
+    let text = format!(
         "{which} above shows in no result for these inputs; other inputs may show it, and `ulpgate same` looks for such"
-    )
+    );
+    WhyEqual { text, for_all_inputs: false }
 }
 
 /// A reservation where a plan changed and the machine takes no plan into account: the models of a cut of K under which results may
