@@ -104,7 +104,7 @@ pub fn enclosed_products(lhs: &Entries, rhs: &Entries, [m, k, n]: [usize; 3], de
 
 /// Properties of one vector over all its blocks so far.
 #[derive(Clone, Copy, Debug)]
-struct Vector {
+struct VectorFacts {
     /// All entries are finite and the largest is within the limits.
     is_moderate: bool,
     /// Whether all entries are exactly zero.
@@ -117,7 +117,7 @@ struct Vector {
 struct Side {
     depth: usize,
     length: usize,
-    vectors: Vec<Vector>,
+    vectors: Vec<VectorFacts>,
     hi: Vec<f64>,
     lo: Vec<f64>,
     error: Vec<f64>,
@@ -151,7 +151,7 @@ impl Side {
 
     fn start(&mut self, count: usize) {
         self.vectors.clear();
-        self.vectors.resize(count, Vector { is_moderate: true, is_zero: true, is_exact: true });
+        self.vectors.resize(count, VectorFacts { is_moderate: true, is_zero: true, is_exact: true });
     }
 
     fn count(&self) -> usize {
