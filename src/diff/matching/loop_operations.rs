@@ -31,6 +31,7 @@ pub fn is_leaf(expressions: &Expressions, id: ExpressionId) -> bool {
 /// counters. Roundings are always counted.
 pub fn differences(expressions: &Expressions, sides: [ExpressionId; 2]) -> [Vec<ExpressionHead>; 2] {
     let [one, other] = sides.map(|id| expressions.get(id).1.len());
+    // With other carried values come other counters: then how often an operation is there says nothing.
     let counts = one == other;
     let [left, right] = sides.map(|id| {
         let mut operations = HashMap::<ExpressionHead, usize>::new();

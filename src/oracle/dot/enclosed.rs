@@ -91,6 +91,7 @@ pub fn enclosed_products(lhs: &Entries, rhs: &Entries, [m, k, n]: [usize; 3], de
             }
             for (i, row) in rows.clone().enumerate() {
                 for j in 0..columns.len() {
+                    // Vectors that are not answered were zeroed before the products: their results mean nothing.
                     let known = left.is_regular(i) && right.is_regular(j);
                     if known {
                         out[row * n + columns.start + j] = tile.result(i * columns.len() + j, k);
@@ -386,6 +387,7 @@ impl ResultTile {
             let (a, b) = (left.vectors(&left.parts[p]), right.vectors(&right.rests[depth - p]));
             dgemm(a, b, &mut self.smalls, true);
         }
+        // The rest of the left side meets all of the right one: together with the parts above each product is taken once.
         if left_rests[depth] && right_rests[0] {
             dgemm(left.vectors(&left.rests[depth]), right.vectors(&right.rests[0]), &mut self.smalls, true);
         }
@@ -397,6 +399,7 @@ impl ResultTile {
         if !right_exact {
             dgemm(left.vectors(&left.outer), right.vectors(&right.error), &mut self.bounds, true);
         }
+        // Parts alone multiply and add exactly: only what was rounded needs a bound.
         if is_rounded || !left_exact || !right_exact {
             for (i, bounds) in self.bounds.chunks_exact_mut(right.count().max(1)).enumerate() {
                 dispatch(Roundings { left, right, row: i, weight: roundings(depth, k), bounds });
