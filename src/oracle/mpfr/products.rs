@@ -92,6 +92,7 @@ fn enclosed(x: &RowOrColumn, y: &RowOrColumn, bits: u32) -> Option<(Float, Float
     }
     let lo = Float::with_val_round(bits, &middle - &radius, Round::Down).0;
     let hi = Float::with_val_round(bits, &middle + &radius, Round::Up).0;
+    // A range around zero has no sign: exact sums of single products may have one.
     if lo <= 0 && hi >= 0 { None } else { Some((lo, hi)) }
 }
 
@@ -120,6 +121,7 @@ impl Mpfr {
         let rows: Vec<usize> = (0..m).filter(|i| (0..n).any(|j| is_wanted(i * n + j))).collect();
         let columns: Vec<usize> = (0..n).filter(|j| (0..m).any(|i| is_wanted(i * n + j))).collect();
         let asked = (0..m * n).filter(|at| is_wanted(*at)).count();
+        // Taking apart costs as much as a whole product: it pays only if a good part of the results is wanted.
         let is_dense = asked * k >= FEW && SPARSE * asked >= rows.len() * columns.len();
         let known = if is_dense { matrix_product([left, right], &rows, &columns, self.bits) } else { None };
         let known =
@@ -140,6 +142,7 @@ impl Mpfr {
                 Found::Number => Some(Between::real(-infinity(), infinity())),
                 Found::Open => None,
             };
+            // A form makes ties certain that no precision decides, as of two equal sums in other orders.
             let is_rational = Terms::are_rational(&terms, [i, j]);
             let has_form = between.is_some() || !is_rational && Terms::are_constant(&terms, [i, j]);
             let form = if has_form { Terms::form(&terms, [i, j]) } else { None };
