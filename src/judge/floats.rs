@@ -165,11 +165,9 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
     let name = PRECISIONS[class.precision].name;
     let mut because = Vec::new();
     let outside = bad.len();
-    // Members are a few of all orders of sums: others may lie a few times as far apart.
     let is_consistent = distance <= ORDERS * spread[0];
     // Elements that stand out where the rest is an order of sums.
     let scaled = |at: usize| ((observed[at] - values[at]) / compared.scale[at]).abs();
-    // If most elements are those of a mode, its precision is known, and the rest is a fault beside it.
     let near = (0..observed.len()).filter(|at| scaled(*at) <= ORDERS * spread[0]).count();
     let standing = standing(class, values, compared, format);
     let strange_at = strange.clone();
@@ -208,7 +206,6 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
         bad.sort_unstable();
         bad.dedup();
     }
-    // The bits of a lower precision are no accident: such results are outside however small their errors are.
     if is_consistent && !class.is_permitted {
         because.push(format!("they are as {name} gives them, which the named mode does not permit"));
         return (Some(true), because, Vec::new());
@@ -359,7 +356,6 @@ fn nearest<'a, 'b>(classes: &'b [Class<'a>], compared: &Compared, part: Part) ->
             let (class, at, distance) = **one;
             class.members[at].0.is_quick() && distance <= ORDERS * class.spread[0]
         };
-        // Whatever is chosen here computes the whole result later: of several that explain the block the cheap one does.
         let quick = least(&mut each.iter().filter(is_quick).copied());
         if let Some(quick) = quick {
             return Some(quick);
@@ -424,8 +420,6 @@ fn classes<'a>(
         .map(|at| {
             let width = enclosed.map(|all| (all[at].hi - all[at].lo) / 2.0).filter(|width| width.is_finite());
             let of_value = || if middle[at].is_finite() { 0.5 * (middle[at].abs() + rms) } else { rms };
-            // Without an enclosure a difference is measured beside the element and the whole: a small element of a large sum
-            // errs as the sum does.
             let width = width.unwrap_or_else(|| of_value() * 2.0_f64.powi(-20)).max(ulp(at) / 2.0);
             if width > 0.0 { width } else { f64::MIN_POSITIVE }
         })
@@ -436,10 +430,8 @@ fn classes<'a>(
         Some(DType::F32 | DType::F64)
     );
     let count = observed.len().max(1) as f64;
-    // In bf16 a last bit that falls the other way is a whole step: a few of them are no fault, even of a short result.
     let flips = (FLIPS * count).max(2.0) / count;
     let steps = (0..observed.len()).map(|at| (ulp(at) / scale[at]).powi(2)).sum::<f64>() / count;
-    // Where all members agree their spread is zero: rounding alone must still be allowed.
     let floor = if is_narrow { (steps * flips / (ORDERS * ORDERS)).sqrt() } else { steps.sqrt() };
     for class in &mut classes {
         let first = &class.members[0].1;
