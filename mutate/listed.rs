@@ -13,15 +13,7 @@ use crate::tests::{self, Choice, Fate, Tests};
 
 /// Whether every fault of this share whose name contains the text is killed.
 pub fn run(root: &Path, text: &str, share: u64) -> Result<bool, Failure> {
-    let part = if share == 1 { 0 } else { commit(root)? % share };
-    let mut faults = Vec::new();
-    for (at, fault) in (0..).zip(fault::listed(root)?) {
-        if at % share == part && fault.name.contains(text) {
-            faults.push(fault);
-        }
-    }
-    let mut choices =
-        faults.iter().map(|fault| Choice::new(root, &fault.test, &fault.file)).collect::<Result<Vec<_>, _>>()?;
+    let (faults, mut choices): (Vec<Fault>, Vec<Choice>) = chosen(root, text, share)?.into_iter().unzip();
     let numbered: Vec<(u32, (&Fault, Choice))> = (1..).zip(faults.iter().zip(choices.clone())).collect();
     choices.sort();
     choices.dedup();
@@ -64,6 +56,21 @@ fn report(fault: &Fault, fate: Fate, started: Instant) {
     if fate != Fate::Killed {
         println!("  it would go unseen, although {}", fault.why);
     }
+}
+
+/// The faults of this share whose name contains the text, with the tests that they name. Neighbours of a share have tests in
+/// common: fewer executables are built, and fewer tests recorded, than if each of the list's parts were scattered over all.
+fn chosen(root: &Path, text: &str, share: u64) -> Result<Vec<(Fault, Choice)>, Failure> {
+    let mut faults = Vec::new();
+    for fault in fault::listed(root)? {
+        let choice = Choice::new(root, &fault.test, &fault.file)?;
+        faults.push((fault, choice));
+    }
+    faults.sort_by(|(fault, choice), (other, others)| (choice, &fault.file).cmp(&(others, &other.file)));
+    let (count, part) = (faults.len() as u64, if share == 1 { 0 } else { commit(root)? % share });
+    let is_of_part = |at: u64| at * share / count.max(1) == part;
+    let of_part = (0..).zip(faults).filter(|(at, _)| is_of_part(*at)).map(|(_, fault)| fault);
+    Ok(of_part.filter(|(fault, _)| fault.name.contains(text)).collect())
 }
 
 /// The first digits of the hash of the commit.

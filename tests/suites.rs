@@ -1,7 +1,8 @@
 //! Every case of every suite as a test of its own name: `cargo test --test suites NAME`.
 //!
 //! Cases of one subject share input and truth, so the first of them to run evaluates them all. Each case is as expected, and its
-//! row in the committed report says the same: every verdict and figure, digit for digit.
+//! row in the committed report says the same: every verdict and figure, digit for digit. The last test, `reports`, makes the
+//! files of all reports from these results and compares them with the committed ones, as `ulpgate gate` does.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -9,6 +10,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use ulpgate::gate::{self, RowChange};
 use ulpgate::oracle::Oracle;
 use ulpgate::record::{Origin, Record, SuiteHeader, SuiteRecord, Verdict};
 use ulpgate::report::{self, Row, Table};
@@ -45,27 +47,31 @@ fn main() -> ExitCode {
         .collect();
     let cases: Vec<_> = suites.iter().flat_map(|s| &s.cases).filter(|c| !c.slow).collect();
     let asked_for = Filter::taken_from(&mut arguments);
-    let mut trials = Vec::new();
+    // Whoever takes a second case of a group waits for the first: groups are begun before any is gone through.
+    let (mut firsts, mut trials) = (Vec::new(), Vec::new());
     let mut evaluated: Vec<Shared> = Vec::new();
     for group in run::groups(&cases).into_values() {
         let group = Arc::new(group);
         let results = Arc::new(OnceLock::new());
-        for case in &group.cases {
-            if !asked_for.takes(&case.id) {
-                continue;
-            }
+        let mut of_group = Vec::new();
+        for case in group.cases.iter().filter(|case| asked_for.takes(&case.id)) {
             let (group, results, id) = (group.clone(), results.clone(), case.id.clone());
             let header = headers[case.problem.suite.as_str()].clone();
-            trials.push(Trial::test(short(&case.id), move || {
+            of_group.push(Trial::test(short(&case.id), move || {
                 let record = judge(results.get_or_init(|| evaluate(&group)), &id)?;
                 let (header, origin) = (*header).clone();
                 let suite = SuiteRecord { header, origin, cases: vec![record], series: Vec::new() };
                 as_committed(committed, &suite, &format!("{}.csv", suite.name()))
             }));
         }
+        let mut of_group = of_group.into_iter();
+        firsts.extend(of_group.next());
+        trials.extend(of_group);
         let suite = group.cases.first().map_or("", |c| c.problem.suite.as_str());
         evaluated.push((suite, results, group));
     }
+    firsts.append(&mut trials);
+    let mut trials = firsts;
     // One test a suite for its fits, over the cases that the tests above have evaluated or that it evaluates itself.
     for suite in suites.iter().filter(|s| s.cases.iter().any(|c| !c.fits.is_empty())) {
         if !asked_for.takes(&format!("{}/growth", suite.name)) {
@@ -98,6 +104,15 @@ fn main() -> ExitCode {
     let ids: Vec<&'static str> = cases.iter().map(|case| case.id.as_str()).collect();
     if asked_for.takes("names_are_short") {
         trials.push(Trial::test("names_are_short", move || names_are_short(&ids)));
+    }
+    // Who leaves cases out does not want them evaluated for the whole.
+    if asked_for.skip.is_empty() && asked_for.takes("reports") {
+        trials.push(Trial::test("reports", move || {
+            let records: Result<Vec<_>, _> =
+                evaluated.iter().map(|(_, r, g)| r.get_or_init(|| evaluate(g)).clone()).collect();
+            let records = records?.into_iter().flat_map(HashMap::into_values).collect();
+            files_as_committed(suites, records)
+        }));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
@@ -196,6 +211,22 @@ fn as_committed(committed: &BTreeMap<String, Table>, suite: &SuiteRecord, name: 
         _ => {
             Err(Failed::from(format!("{}\n`ulpgate gate` shows it, and `--bless` accepts it", differences.join("\n"))))
         }
+    }
+}
+
+/// All files of the reports are the committed ones, byte by byte, and there are no others.
+fn files_as_committed(suites: &[Suite], mut records: Vec<Record>) -> Result<(), Failed> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports");
+    records.sort_by_cached_key(Record::id);
+    let records = SuiteRecord::all_of(suites, records, &Asked::default());
+    let files = report::files(&records);
+    let mut differences = gate::compare(&files, &folder, &|_| true).map_err(|e| e.to_string())?;
+    let names = files.into_iter().map(|file| file.name).collect();
+    differences.extend(gate::left_over(&names, &folder).map_err(|e| e.to_string())?);
+    differences.retain(|difference| difference.change != RowChange::Stray);
+    match differences[..] {
+        [] => Ok(()),
+        _ => Err(Failed::from(differences.iter().map(|d| format!("{d}\n")).collect::<String>())),
     }
 }
 

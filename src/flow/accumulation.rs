@@ -53,6 +53,7 @@ pub fn accumulation(analysis: &Analysis, id: ValueId) -> Option<Accumulation> {
         }
         Some(_) => return None,
     };
+    // A region that converts its sum rounds it at each step, whatever type it adds in.
     let rounded_to = Some(accumulated).filter(|to| !added.within(*to));
     let tiling = instruction.tiling().map(|tiling| format!("{} ({tiling})", tiling.cut(terms)));
     let operands = DotSite::within(entry, instruction).and_then(|dot| operands(&dot));
@@ -71,6 +72,7 @@ fn operands(dot: &DotSite) -> Option<String> {
         ir::Precision::High => "split into 2 bf16 parts (3 passes)",
         ir::Precision::Highest => "split into 3 bf16 parts (6 passes)",
     };
+    // A program as written names no chip: all TPUs are told, those that agree together.
     let tpus = CHIPS.iter().filter(|chip| chip.matrix_unit);
     let (vector, matrix): (Vec<&Chip>, Vec<&Chip>) = tpus.partition(|chip| is_on_vector_unit(chip, dot));
     let names = |chips: &[&Chip]| chips.iter().map(|chip| chip.name).collect::<Vec<_>>().join(", ");

@@ -71,6 +71,7 @@ fn of_mode(program: &Program, declared: &SeenPrecisions, mode: &Mode) -> Vec<Eli
     let Some((_, last)) = steps.last() else { return Vec::new() };
     // The rule that made the last state: the first from which on it holds.
     let made_by = |is_last: &dyn Fn(&SeenPrecisions) -> bool| {
+        // The last rule that changed it decides: a later one may undo what an earlier one did.
         let from = steps.iter().rposition(|(_, seen)| !is_last(seen)).map_or(0, |at| at + 1);
         steps.get(from).map_or("", |(rule, _)| rule_name(*rule))
     };

@@ -107,6 +107,7 @@ pub(super) fn findings(values: &[Value], elisions: &[Elision]) -> Vec<Finding> {
 fn two_views(values: &[Value]) -> Vec<Finding> {
     // Copies in the order of the first of them.
     let mut classes: BTreeMap<usize, Vec<&Value>> = BTreeMap::new();
+    // Moves show what they move, and constants have no rounding that anyone waits for.
     for value in values.iter().filter(|v| !v.passage && !v.uses.is_empty() && !v.constant) {
         classes.entry(value.meaning).or_default().push(value);
     }
@@ -127,6 +128,7 @@ fn rounded_by_type(views: &mut [Sight], copies: &[&Value]) {
     for view in views.iter_mut().skip(1) {
         let unrounded = |one: &Use| one.holds == Some(view.holds) && one.rounded_by.is_none();
         let own = copies.iter().filter(|v| v.computes && v.uses.iter().any(unrounded));
+        // The widest view is not rounded: of the others the type may be the reason, where no conversion is.
         let known: HashSet<String> = view.rounded_by.iter().cloned().collect();
         let own: Vec<String> = own.map(|v| v.name.clone()).filter(|name| !known.contains(name)).collect();
         view.rounded_by.extend(own);
@@ -253,6 +255,7 @@ fn mixed_compare(values: &[Value]) -> impl Fn(&Value) -> Option<Finding> {
         let side = |operand: usize| value.reads.iter().find(|r| r.operand == operand && !constants.contains(&r.value));
         let (left, right) = (side(0)?, side(1)?);
         let (a, b) = (left.holds?, right.holds?);
+        // A constant compares in any precision.
         if a == b || a == Precision::ANY || b == Precision::ANY {
             return None;
         }
@@ -301,6 +304,7 @@ fn narrow_sums_if_compiled(values: &[Value], elisions: &[Elision]) -> Vec<Findin
 /// A dot is rounded to its type by nature; a sum that was asked for in a wide type is not.
 fn rounded_away(value: &Value) -> Option<Finding> {
     let sum = value.accumulation.as_ref().filter(|a| a.terms > 1 && a.rounded_to.is_none())?;
+    // A dot's sum is wide by nature; that its result is narrow says nothing.
     let holds = value.holds.filter(|h| h.name() == sum.dtype && value.kind != ReadingKind::Dot)?;
     let views = sights(value.uses.iter());
     let narrower = |view: &Sight| view.holds != holds && view.holds.within(holds);

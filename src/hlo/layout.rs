@@ -43,7 +43,7 @@ pub(super) fn as_transpose(
     let all_dims = [from.0, to.0];
     let (mut from, mut to) = (Addresses::new(from.0, from.1)?.digits()?, Addresses::new(to.0, to.1)?.digits()?);
     // Pieces of memory that both see as part of one dim, minor to major: how many, and the place in each.
-    let mut pieces: Vec<Piece> = Vec::new();
+    let mut pieces: Vec<CommonRun> = Vec::new();
     while let (Some(a), Some(b)) = (from.pop(), to.pop()) {
         let size = a.size.min(b.size);
         if a.size % size != 0 || b.size % size != 0 {
@@ -74,14 +74,14 @@ pub(super) fn as_transpose(
 }
 
 /// A piece of memory that both arrays see as part of one dim: its size, and the dim and the place in it for each.
-type Piece = (usize, [(usize, usize); 2]);
+type CommonRun = (usize, [(usize, usize); 2]);
 
 /// The pieces, with those of a dim that both pad in the same way as one: it lies in both as it is, and only its own elements
 /// count. `None` where padding is anything else.
-fn without_padding(mut pieces: Vec<Piece>, dims: [&[usize]; 2]) -> Option<Vec<Piece>> {
+fn without_padding(mut pieces: Vec<CommonRun>, dims: [&[usize]; 2]) -> Option<Vec<CommonRun>> {
     for side in [0, 1] {
         for (dim, size) in dims[side].iter().enumerate() {
-            let own: Vec<Piece> = pieces.iter().filter(|piece| piece.1[side].0 == dim).copied().collect();
+            let own: Vec<CommonRun> = pieces.iter().filter(|piece| piece.1[side].0 == dim).copied().collect();
             if own.iter().map(|piece| piece.0).product::<usize>() == *size {
                 continue;
             }

@@ -82,6 +82,7 @@ impl Members {
             let alike = |(other, first, _): &&mut (Program, Mode, Vec<String>)| {
                 compute_alike(first, mode, other) && other.computations == compiled.computations
             };
+            // Modes differ in choices that this program does not make: what computes alike is evaluated once.
             match classes.iter_mut().find(alike) {
                 Some((_, _, names)) => names.push(mode.to_string()),
                 None => classes.push((compiled, mode.clone(), vec![mode.to_string()])),
@@ -114,6 +115,7 @@ impl Members {
             let as_it_stands = Mode::new(mode.chip.name, mode.precision.name, "as-compiled", "").unwrap_or(mode);
             let results = machine::evaluate(compiled, &as_it_stands, arguments)?;
             let names = vec![format!("{as_it_stands} of the compiled file")];
+            // First, so that a tie between it and a mode of the source names the file that was compiled.
             each.insert(0, Member::new(names, as_it_stands, settings, results));
         }
         classify(&mut each, program, arguments, settings);
@@ -126,6 +128,7 @@ impl Members {
 
 impl Member {
     fn new(modes: Vec<String>, mode: Mode, settings: &Settings, results: Vec<Tensor>) -> Member {
+        // A CPU computes in f32 whatever precision is asked for, and so counts as the best.
         let precision = if mode.chip.matrix_unit { mode.precision.place() } else { PRECISIONS.len() - 1 };
         let is_permitted = settings.mode.as_ref().is_none_or(|named| precision >= named.precision.place());
         Member { modes, mode, precisions: vec![precision; results.len()], is_permitted, results }

@@ -90,6 +90,7 @@ pub fn terms(operands: Vec<Value>, first: usize, (joins, flush): (bool, bool)) -
     };
     let mut all: Vec<Products> = operands.into_iter().map(of_value).collect();
     let leading = all.remove(first);
+    // Only a code's own order takes several products one after the other. An order that the mode names adds numbers.
     if let (Some(_), false, [other]) = (leading.single(), joins, &all[..]) {
         return sum(
             Binary::Add,

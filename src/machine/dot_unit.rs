@@ -176,9 +176,11 @@ impl Arithmetic {
         let [m, _, n] = sizes;
         let on_vector_unit = match self.choices.dsr {
             VectorDots::Compiler => is_on_vector_unit(self.chip, dot),
+            // A dot of a compiled file is where the compiler put it, whatever the mode says (FACTS 2.3).
             VectorDots::On => !dot.on_matrix_unit && (m == 1 || n == 1),
             VectorDots::Off => false,
         };
+        // f64 first: no unit of a TPU has it, and its compiler makes other code of it (FACTS 9.3).
         if dtypes == [Some(DType::F64); 2] {
             DotUnit::Double
         } else if on_vector_unit {
@@ -189,6 +191,7 @@ impl Arithmetic {
             // Operands of a narrower type enter the matrix unit as they are.
             DotUnit::Matrix(Passes::Exact)
         } else {
+            // Operands may ask for different precisions: passes are of both, so the better one counts.
             DotUnit::Matrix(match precision[0].max(precision[1]) {
                 Precision::Default => self.precision.passes,
                 Precision::High => Passes::Three,

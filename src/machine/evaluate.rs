@@ -79,6 +79,7 @@ pub(super) fn take_operands(
 
 /// Whether an operation takes products in flight as they are. Any other rounds them first.
 fn takes_products(op: &Op) -> bool {
+    // Moving, calling and listing changes no number: a product stays one that its last user may still fuse (FACTS 3.12).
     let lists = matches!(op.class(), Class::Moves | Class::Calls | Class::Lists);
     lists
         || matches!(
@@ -116,6 +117,7 @@ impl<'p> Machine<'p> {
         let mut tensors = Vec::new();
         for (value, id) in outputs.into_iter().zip(self.program.outputs()) {
             let instruction = &entry.instructions[id];
+            // Without f64 a number is the sum of two f32, and such a pair has fewer digits and a smaller range (FACTS 9.3).
             let value = if self.mode.chip.has_f64 { value } else { value.in_pairs() };
             let tensor = value.into_tensor(instruction.shape.dims());
             tensors.push(tensor.ok_or_else(|| refuse(instruction, "a tuple is no result"))?);
@@ -137,6 +139,7 @@ impl<'p> Machine<'p> {
             self.instruction(instruction, &frame.kernels[id], operands, &shapes)
         };
         for (id, instruction) in computation.instructions.iter().enumerate() {
+            // The reduction that alone uses it computes it, tile by tile or as a whole.
             if frame.is_producer[id] {
                 continue;
             }
@@ -145,6 +148,7 @@ impl<'p> Machine<'p> {
             } else if let Some(constant) = &frame.constants[id] {
                 Some(Operand::whole(constant.clone()))
             } else if let Some(reduction) = tiles::reduce(self, computation, frame, id, &values)? {
+                // Tiles have read the producers' operands: their uses are counted here, as if each had run.
                 let read = frame.producers[id].iter().chain([&id]);
                 read.for_each(|id| drop(take_operands(&computation.instructions[*id], &mut values, &mut uses)));
                 Some(Operand::whole(reduction))
@@ -160,6 +164,7 @@ impl<'p> Machine<'p> {
         let value = values[computation.root].take();
         let value = value.ok_or_else(|| refuse(root, "a parameter is used but not given"))?;
         if value.each().is_some() {
+            // Written out, a broadcast is as large as its shape says, which no instruction before has asked memory for.
             let _held = analysis::reserve(root, &[], World::Machine)?;
             return Ok(value.into_whole(root.shape.elements()));
         }
@@ -176,7 +181,9 @@ impl<'p> Machine<'p> {
         shapes: &[&Shape],
     ) -> Result<Operand, EvalError> {
         let (op, shape) = (&instruction.op, &instruction.shape);
+        // Between instructions nothing is half done: here a run that is out of time may end.
         deadline::check();
+        // The plan knows which products in flight this instruction fuses, and which it takes rounded.
         contract::round_operands(&mut operands, kernel, self.unit.flush);
         if !takes_products(op) {
             operands.iter_mut().for_each(|operand| contract::round_operand(operand, self.unit.flush));

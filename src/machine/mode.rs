@@ -224,6 +224,7 @@ impl Arithmetic {
             let (key, value) = pair.ok_or_else(|| ModeFault::NoValue(refinement.to_string()))?;
             let row = REFINEMENTS.iter().find(|r| r.key == key);
             let row = row.ok_or_else(|| ModeFault::Refinement(key.to_string()))?;
+            // The later one would win in silence.
             if refined.contains(&row.key) {
                 return Err(ModeFault::Repeated(row.key));
             }
@@ -276,6 +277,7 @@ impl Arithmetic {
 
     /// The backend, where the mode leaves the sums of dots as it compiles them.
     pub(super) fn backend_of_dots(&self) -> Option<&'static dyn Backend> {
+        // A mode that names an accumulation asks for dots in it: then no library is called.
         self.chip.backend.filter(|_| self.choices.acc == self.chip.accumulation)
     }
 
@@ -297,6 +299,7 @@ impl Arithmetic {
             block: NonZeroUsize::new(chip.mxu_block).unwrap_or(NonZeroUsize::MAX),
             accumulation: self.choices.acc,
             split: self.choices.split,
+            // bf16 passes keep subnormals: whether a matrix unit flushes is not public (modelling choice).
             flush: chip.flush && !chip.matrix_unit,
             fused: chip.plans_code() && !chip.matrix_unit,
             k_block: None,

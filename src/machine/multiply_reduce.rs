@@ -56,6 +56,7 @@ fn of_columns(row: &[f32], matrix: &[f32], n: usize, order: SumOrder, unit: &Vec
         let matrix = &matrix[rows.start * n..rows.end * n];
         Ok::<_, Infallible>(products(&row[rows], n, matrix, unit))
     };
+    // Products are numbers here, each rounded: the vector unit has no fused multiply-add (FACTS 3.3).
     let Ok(sums) = vector::column_sums([k, n], at_once, (order, StepRounding::F32), unit, rows);
     sums
 }

@@ -57,6 +57,7 @@ impl Frame {
         for (kernel, instruction) in kernels.iter_mut().zip(&computation.instructions) {
             kernel.by_one_number = divides_by_one_number(computation, instruction);
         }
+        // Products in flight are f64 and not f32: tiles have no place for them.
         let producers = find_producers(computation, &uses, |id| !kernels[id].code.is_in_flight());
         let mut is_producer = vec![false; computation.instructions.len()];
         producers.iter().flatten().for_each(|id| is_producer[*id] = true);
@@ -72,6 +73,7 @@ impl Frame {
 /// The number of users of each value; the root has one more.
 fn uses(computation: &Computation) -> Vec<usize> {
     let mut uses = computation.uses();
+    // Whoever asked for the result uses the root as well: it outlives the last instruction.
     uses[computation.root] += 1;
     uses
 }
@@ -106,6 +108,7 @@ impl<'p> Prepared<'p> {
     /// Makes `program` ready.
     pub fn new(program: &'p Program) -> Prepared<'p> {
         let template = |region: ComputationId| {
+            // A region is called once an element: its types are looked up here and not there.
             let takes_scalars = program.computations[region].takes_scalars();
             takes_scalars.then(|| Template::new(program, region))
         };
@@ -151,6 +154,7 @@ impl<'p> Prepared<'p> {
                 return Err(EvalError::Argument { number, given, expected: shape.to_string() });
             }
         }
+        // Held weights are shared by all calls, and memory was asked for once, when they were converted.
         let is_held = |number: usize| matches!(held.0.get(number), Some(Some(_)));
         let own =
             self.program.entry().parameter_shapes().into_iter().enumerate().filter(|(number, _)| !is_held(*number));
@@ -221,6 +225,7 @@ impl<'p> Prepared<'p> {
     /// The frame of each computation in a mode. Here alone a mode with an order of its own for sums takes the place of the
     /// backend's orders.
     pub(super) fn frames(&self, mode: &Arithmetic) -> &[Frame] {
+        // A mode that names an order asks what the sum would be in it: then a code's own order is no answer.
         let keeps_orders = mode.choices.reduce == mode.chip.sum;
         let backend = mode.chip.backend.map(|backend| (backend, keeps_orders));
         let frames = match backend {

@@ -86,6 +86,7 @@ impl Products {
     /// One element, rounded after all; `None` where there is none.
     pub fn element(&self, at: usize) -> Option<f32> {
         let products: Option<Vec<f64>> = self.0.iter().map(|list| list.get(at).copied()).collect();
+        // Rounding in the order in which they would have joined: a sum of two products is no single rounding.
         products.map(|products| (&products[..]).rounded(false))
     }
 

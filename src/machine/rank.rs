@@ -23,6 +23,7 @@ type Result<T> = std::result::Result<T, EvalError>;
 
 /// Comparator of a sort's region, if a stable sort of these rows by its key gives the region's order.
 fn known_comparator(machine: &Machine, to_apply: ComputationId, rows: &[Value], length: usize) -> Option<Comparator> {
+    // A compiler that sorts bf16 writes the comparator in f32 with roundings: they change nothing if all keys are bf16 already.
     let kept = |c: &Comparator| {
         rows.get(c.key).is_some_and(|keys| rounding_keeps(&machine.program.computations[to_apply], &[keys]))
     };
@@ -57,6 +58,7 @@ pub(super) fn sort(
     });
     let rows: Vec<Value> = whole.collect();
     let count = dims.iter().product::<usize>() / length;
+    // Programs that ask for no stable sort see what the backend's sort does with ties.
     let ties = if stable { Ties::InOrder } else { machine.mode.chip.ties() };
     let known = known_comparator(machine, to_apply, &rows, length);
     let orders = match known.and_then(|c| rows.get(c.key).map(|key| (c, key))) {
@@ -67,6 +69,7 @@ pub(super) fn sort(
                 select::sort_indices(&keys[start..start + length], comparator, flush, ties)
             })
         }
+        // Any other comparator, also one that is no order, is asked pair by pair.
         _ => (0..count)
             .map(|row| sort_by_region(machine, to_apply, &rows, row * length..(row + 1) * length, ties))
             .collect::<Result<_>>()?,
@@ -143,6 +146,7 @@ pub(super) fn approx_top_k(
         return Err(refuse(instruction, "ApproxTopK takes floats with integer indices"));
     };
     let width = shape.dims().last().copied().unwrap_or(1).max(1);
+    // The compiler may have made the output larger than k: its shape decides (FACTS 5.2).
     let size = match &instruction.shape {
         Shape::Tuple(parts) => parts.first().and_then(|p| p.dims().last().copied()).unwrap_or(attributes.k),
         Shape::Array { .. } => attributes.k,
@@ -162,6 +166,7 @@ pub(super) fn approx_top_k(
         (width, 0)
     };
     let binned = binned(machine, values, ids, shape, bins, log2_reduction);
+    // For k = 1 the program's own reducer stands there, in which the last of equal values wins (FACTS 5.1).
     let greatest = attributes.aggregate_to_topk && attributes.k == 1;
     let (mut best, mut at) = (Vec::new(), Vec::new());
     for (values, ids) in binned {

@@ -41,6 +41,7 @@ impl<'p> Template<'p> {
             results: Vec::new(),
         };
         let parameters = shapes.iter().map(|s| vec![template.slot(s.element_type())]).collect();
+        // Calls are unfolded once, so that the inner loop is one list of steps.
         template.results = template.unfold(program, computation, parameters)?;
         Ok(template)
     }
@@ -169,6 +170,7 @@ impl<'a> Region<'a> {
         let Scalar::Float(b) = b else { unreachable!("shape checking gives operands of one type, not {a} and {b:?}") };
         let unit = &self.machine.unit;
         let mut result = [a];
+        // Errors of quotients are those of whole arrays: one place models them.
         if unit.perturbs() {
             vector::binary(binary, dtype, &mut result, Side::whole(&[b]), unit);
         } else {

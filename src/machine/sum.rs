@@ -118,6 +118,7 @@ impl RowSum {
     pub fn new(unit: &SumUnit, site: &SumSite) -> RowSum {
         let SumUnit { order, step, unit } = *unit;
         let SumSite { dtype, ref extents, from_zero } = *site;
+        // Tree32 pads a row at both ends, and of several dims each is cut into windows of its own (FACTS 3.11).
         let one_dim = extents.iter().filter(|extent| **extent > 1).count() < 2;
         let own = dtype != DType::F64 && one_dim && from_zero;
         RowSum {
@@ -184,10 +185,12 @@ impl RowSum {
 
     /// Whether products that are made on the way have the sums of this order.
     fn takes(&self, weighted: Weighted) -> bool {
+        // The kernels that multiply on the way have the lanes' order alone.
         self.windows.is_none() && self.order == SumOrder::Lanes && weighted.factors.len() == self.width
     }
 
     fn finish(&self, mut sums: Vec<f32>, init: f32) -> Vec<f32> {
+        // The init is added once, at the end: HLO leaves open how often it joins (FACTS 3.2). Windows have taken it in already.
         if !self.from_zero && self.windows.is_none() {
             let add = |sum: f32| vector::binary_scalar(Binary::Add, init, sum, &self.unit);
             sums.iter_mut().for_each(|sum| *sum = add(*sum));
@@ -198,6 +201,7 @@ impl RowSum {
 
     /// The plan of a row of these extents.
     pub fn plan(&self, extents: &[usize]) -> RowPlan {
+        // Extents of 1 make no window of their own: plans that differ in them alone sum alike.
         let windows = || extents.iter().copied().filter(|extent| *extent != 1).collect();
         RowPlan { order: self.order, step: self.step, windows: (self.order == SumOrder::Tree32).then(windows) }
     }
@@ -219,6 +223,7 @@ impl RowSum {
             (None, _) if self.from_zero => (self.order.longest_chain(self.width), 0),
             (None, _) => (self.order.longest_chain(self.width) + 1, 1),
         };
+        // f64 is summed as it is: no mode narrows it.
         let format = if self.dtype == DType::F64 { &F64 } else { self.step.format() };
         SumPromise {
             format,

@@ -132,6 +132,7 @@ fn part(operand: &Operand, range: &Range<usize>) -> Operand {
     let end = from + range.len().div_ceil(each);
     match range.start % each {
         _ if count == 1 => operand.clone(),
+        // More than one round of the values: their pattern is the same from the start.
         0 if from == 0 && end > count => operand.clone(),
         0 if end <= count => Operand::spread(value.clone().stretch(from..end), each),
         _ => Operand::whole(value.pick(range.clone().map(|at| at / each % count))),
@@ -179,6 +180,7 @@ impl Site<'_> {
     fn weighted(&self, sum: &RowSum, init: f32) -> Option<Vec<f32>> {
         let Layout { reduced, inner, .. } = self.layout;
         // A library or a contraction leaves roundings out.
+        // The kernel rounds products to bf16 by itself: that has to be what the conversion does.
         let rounds_once = conversion_steps(DType::F32, DType::BF16).eq([DType::BF16]);
         if self.machine.mode.chip.plans_code() || !rounds_once {
             return None;
@@ -233,6 +235,7 @@ impl Site<'_> {
             };
             joined(elements.chunks(size).map(of_matrix))
         };
+        // Small matrices share a tile, since each alone would not be worth a thread's turn.
         let at_once = TILE / size;
         let tiles = if at_once < 2 {
             vector::over_rows(outer, size, of_matrix)

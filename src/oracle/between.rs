@@ -68,6 +68,7 @@ impl Between {
     pub fn of_exact(value: Float, bits: u32) -> Between {
         let (shorter, ternary) = Float::with_val_round(bits, &value, Round::Down);
         match ternary {
+            // Fewer bits make every later operation cheaper, and exactness is worth more bits than asked for up to a limit.
             Ordering::Equal => Between::Exact(shorter),
             _ if value.prec() <= LARGEST => Between::Exact(value),
             _ => Between::from_down((shorter, ternary)),
@@ -76,6 +77,7 @@ impl Between {
 
     /// A rational number that is not zero, exactly, or enclosed at `bits` of precision.
     pub fn of_rational(value: &Rational, bits: u32) -> Between {
+        // Then the number is a float of some length: exact, it needs no form.
         if value.denom().is_power_of_two() {
             return Between::Exact(Float::with_val(value.numer().significant_bits().max(prec_min()), value));
         }

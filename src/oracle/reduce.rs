@@ -51,6 +51,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                 Ok(self.reduce_floats(binary, array, &groups, operands[1].floats()))
             }
             (Some(kind @ (Reducer::ArgMax | Reducer::ArgMin)), [Value::Float(array), Value::Integer(indices)])
+                // Positions are compared as i64: of u64 they would compare otherwise from 2^63 on.
                 if indices.dtype != DType::U64 =>
             {
                 let init = (self.world.element(operands[2].floats(), 0), operands[3].integers().values[0]);
@@ -58,6 +59,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                 let mut positions = Vec::with_capacity(groups.len());
                 for group in &groups {
                     let largest = kind == Reducer::ArgMax;
+                    // Most elements lie below the largest lower end: comparing enclosures of the others decides nothing.
                     let contenders = self.contenders(array, group, largest);
                     let items = contenders.positions().map(|at| (at, indices.values[at]));
                     let (value, position) = self.arg_extreme(largest, array, items, &init);
@@ -283,6 +285,7 @@ impl<A: Arithmetic> Pass<'_, A> {
         out_dims: &[usize],
     ) -> Result<Value<A>> {
         let known = self.prepared.regions.reducer_but_for_rounding(to_apply);
+        // Windows that grow by one element each have all terms of the one before: as groups they would take the square of the length.
         if let Some(dim) = is_cumulative(window, shape.dims()) {
             return self.reduce_so_far(known, to_apply, operands, shape.dims(), dim);
         }
@@ -326,6 +329,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             (0..array.len).map(|at| self.world.arithmetic.as_exact(&self.world.number(array, at))).collect()
         };
         // Mostly the left one has an element that tells at once.
+        // Operands that are known exactly have dots without a search: one exact sum, rounded once.
         let exact_operands = exact(&lhs).and_then(|lhs| Some((lhs, exact(&rhs)?)));
         let mut numbers = Vec::with_capacity(plan.batch * m * n);
         let mut rounded = Vec::new();
@@ -341,6 +345,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             let starts = [b * m * k, b * k * n];
             numbers.extend(self.world.arithmetic.dots([&lhs.numbers, &rhs.numbers], starts, [m, k, n], wanted));
         }
+        // Equal rows times equal columns are one number, however wide its enclosure: ties between them are certain.
         let twins = (0..plan.batch).flat_map(|b| {
             let rows = lhs.first_twins(b * m * k, m, k, Lie::Rows);
             let columns = rhs.first_twins(b * k * n, n, k, Lie::Columns);

@@ -115,7 +115,7 @@ pub(super) fn rational<'a>(terms: impl Iterator<Item = (Turn, &'a Rational)> + C
         let denominator = u64::from(turn.denominator);
         order = order.checked_mul(denominator / gcd(order, denominator)).filter(|order| *order <= ORDER)?;
     }
-    let mut polynomial = Polynomial::new();
+    let mut polynomial = RootPolynomial::new();
     add(&mut polynomial, 0, &Rational::from(&mean * -2));
     for (turn, coefficient) in terms {
         let power = u64::from(turn.numerator) * (order / u64::from(turn.denominator));
@@ -126,9 +126,9 @@ pub(super) fn rational<'a>(terms: impl Iterator<Item = (Turn, &'a Rational)> + C
 }
 
 /// Coefficients by the power of a root of unity, none of them zero.
-type Polynomial = BTreeMap<u64, Rational>;
+type RootPolynomial = BTreeMap<u64, Rational>;
 
-fn add(polynomial: &mut Polynomial, power: u64, coefficient: &Rational) {
+fn add(polynomial: &mut RootPolynomial, power: u64, coefficient: &Rational) {
     let own = polynomial.entry(power).or_default();
     *own += coefficient;
     if own.cmp0() == Ordering::Equal {
@@ -142,7 +142,7 @@ fn add(polynomial: &mut Polynomial, power: u64, coefficient: &Rational) {
 /// `1 - x^(n / p)` over the primes p that divide n, each of these but the n-th divides P, since a d < n divides some n / p,
 /// and the n-th one has no root in common with P. So `x^n - 1` divides P times the polynomial exactly if the n-th
 /// cyclotomic polynomial divides the polynomial.
-fn vanishes(mut polynomial: Polynomial, order: u64) -> bool {
+fn vanishes(mut polynomial: RootPolynomial, order: u64) -> bool {
     for prime in primes(order as u32) {
         let step = order / u64::from(prime);
         for (power, coefficient) in polynomial.clone() {

@@ -199,15 +199,15 @@ fn of_group(
 }
 
 /// Modes, and the questions that they answer otherwise.
-type Nearest = (Vec<Pattern>, Vec<String>);
+type NearestModes = (Vec<Pattern>, Vec<String>);
 
 /// The modes that give most answers, with the names of those that they do not give; of several such sets of names the first.
 fn nearest(
     candidates: &[Candidate],
     asked: &[(&Question, &Tensor)],
     emulated: &mut EmulatedAnswers,
-) -> Result<Option<Nearest>, ProbeError> {
-    let mut best: Option<Nearest> = None;
+) -> Result<Option<NearestModes>, ProbeError> {
+    let mut best: Option<NearestModes> = None;
     for Candidate { mode, values } in candidates {
         let mut others = Vec::new();
         for (question, answer) in asked {

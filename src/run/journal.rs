@@ -130,9 +130,11 @@ impl Journal {
             build: Build::current(),
             suites: suites.iter().map(|s| (s.name.clone(), s.fingerprints.clone())).collect(),
         };
+        // Without `resume` nothing is read: a damaged journal is no reason not to begin anew.
         let found = if resume { read(&path, &header)? } else { Found::Nothing };
         if let Found::Kept { end, check, .. } = &found {
             let mut file = OpenOptions::new().write(true).open(&path).map_err(write)?;
+            // A line that a killed run left half would join the next one.
             file.set_len(*end).and_then(|()| file.seek(SeekFrom::End(0))).map_err(write)?;
             return Ok((Journal { path, file, check: *check }, found));
         }
@@ -147,6 +149,7 @@ impl Journal {
     /// Writes a record at the end.
     pub(super) fn append(&mut self, record: &Record) -> Result<(), JournalError> {
         let text = self.text_of(record)?;
+        // Each line's check covers those above: a line that is lost or moved shows, and not only one that is changed.
         self.check = chained(self.check, &text);
         let record = RawValue::from_string(text).map_err(|e| self.unwritten(e.into()))?;
         let line = self.text_of(&JournalLine { check: format!("{:016x}", self.check), record })?;

@@ -45,10 +45,12 @@ pub fn evaluate(group: &Group, oracle: &Oracle) -> Result<Outcome, RunError> {
         if rows.len() == size {
             batch(group, &prepared, rows, oracle)
         } else {
+            // The last rows are fewer, and a program's shapes are fixed: they have one of their own.
             batch(group, &Prepared::new(group, &Programs::new(group, rows.len())?)?, rows, oracle)
         }
     };
     let deadline = deadline::current();
+    // Collected in the order of rows, so that sums of figures do not depend on threads.
     let parts: Vec<Result<Part, RunError>> =
         batches.into_par_iter().map(|rows| deadline.within(|| part(rows))).collect();
     let mut whole: Option<Vec<Progressing>> = None;
@@ -74,6 +76,7 @@ fn merged(mut earlier: Progressing, later: Progressing) -> Progressing {
     for (a, b) in earlier.metrics.iter_mut().zip(later.metrics) {
         a.merge(b);
     }
+    // The first metric names the worst element: the witness is that of the batch that it came from.
     let place = earlier.metrics.first().and_then(Accumulator::worst).map(|w| w.index as u64);
     earlier.worst = [earlier.worst.take(), later.worst].into_iter().flatten().find(|w| Some(w.index) == place);
     for (a, b) in earlier.tallies.iter_mut().zip(later.tallies) {
@@ -236,6 +239,7 @@ fn truth_of(
             && case.metrics.iter().any(|m| m.against.is_none())
         {
             demands[output] = match (case.rounded, demands[output]) {
+                // f64 is the finer one, and holds whatever the other case asks for.
                 (TruthType::F64, _) | (_, Demand::Rounded) => Demand::Rounded,
                 (TruthType::Stored, _) => Demand::Stored,
             };
@@ -247,6 +251,7 @@ fn truth_of(
             }
         }
     }
+    // The truth is most of the work: a case that asks for none has none computed.
     if demands.iter().all(|d| *d == Demand::None) {
         let outputs = demands.iter().map(|_| TruthTensor::Skipped).collect();
         return Ok((Truth { outputs, stats: Stats::default() }, Stats::default()));
@@ -278,6 +283,7 @@ fn measure(
     let values = tensor.data().to_f64s();
     let row_len = tensor.dims().last().copied().unwrap_or(1);
     let rows = tensor.dims().first().copied().unwrap_or(1).max(1);
+    // Elements are counted through the whole input, so that a witness means the same for any batch.
     let first_index = first_row * (tensor.len() / rows);
     for (at, (planned, accumulator)) in case.metrics.iter().zip(&mut state.metrics).enumerate() {
         let other;

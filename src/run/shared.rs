@@ -28,6 +28,7 @@ pub fn groups<'a>(cases: &[&'a Case]) -> BTreeMap<String, Group<'a>> {
     for case in cases {
         let Problem { suite, program, input, n, seed, .. } = &case.problem;
         let size = program.batch(*n);
+        // The text of a distribution is not enough: what it fills depends on the program's parameters.
         let arguments = match program.build(*n, size) {
             Ok(built) => input.fillings(&Argument::of_program(&built)),
             // What is wrong with it is told when it is evaluated.
@@ -45,6 +46,7 @@ impl Group<'_> {
     /// # Errors
     /// Names the first case whose program is too large, or cannot be built.
     pub(super) fn check_memory(&self) -> Result<(), RunError> {
+        // Modes share programs, and building one is what takes time here.
         let mut seen: Vec<&ProgramSpec> = Vec::new();
         for case in &self.cases {
             let Problem { program, n, .. } = &case.problem;
@@ -109,6 +111,7 @@ impl<'a> Programs<'a> {
                 let scores = declared.scores(n, rows).map_err(|e| fail(e.into()))?;
                 let scores = scores.ok_or_else(|| fail(CaseError::NoTokens { program: declared.to_string() }))?;
                 let own = signature(&scores, &mut numbering);
+                // Cases of one program rank by one truth: it is found once.
                 let known = score_signatures.iter().position(|other| *other == own);
                 if known.is_none() {
                     programs.scores.push(scores);

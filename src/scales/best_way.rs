@@ -19,6 +19,7 @@ pub(super) struct Ways {
 /// The best way of the elements among sampled blocks, with the steps that all scales are off.
 pub(super) fn best_way(case: &ReadCase, blocks: &[(Block, Extreme)], gs: &[f32]) -> Ways {
     let ordinary: Vec<&Block> =
+        // Blocks of zeros, infinities or subnormals are where libraries differ: they tell no way from another.
         blocks.iter().filter(|(_, extreme)| extreme.is_ordinary()).map(|(block, _)| block).collect();
     let uses: Vec<ZeroUse> = match case.scales.zeros {
         Some(_) => ZeroUse::all(case.types.element.bits()).to_vec(),
@@ -26,6 +27,7 @@ pub(super) fn best_way(case: &ReadCase, blocks: &[(Block, Extreme)], gs: &[f32])
     };
     let is_most = |most: usize| most * 2 > ordinary.len();
     let mut best: Option<(Ways, usize)> = None;
+    // Without a step first: a fault of the scales is looked for only where no way explains the elements.
     for steps in [&[0][..], &STEPS] {
         for zero in &uses {
             for step in steps {
@@ -54,6 +56,7 @@ fn ways_of(case: &ReadCase, blocks: &[&Block], gs: &[f32], zero: ZeroUse, step: 
     for g in gs {
         for quotient in Quotient::of_scales(case.types.scales, case.scales.zeros.is_some()) {
             for rounding in Rounding::ALL {
+                // A quotient in the input's type has no second scale beside the block's.
                 if quotient.is_in_type() && *g != 1.0 {
                     continue;
                 }

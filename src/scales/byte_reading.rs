@@ -140,6 +140,7 @@ pub fn elements(given: &Given) -> Result<Vec<Elements>, ScalesError> {
         DType::F4E2M1FN => {
             // The reader takes the low half first.
             add(&E2M1, Packing::LowFirst, &dims, bytes.clone());
+            // An odd row ends with half a byte, whose other half is no code.
             if dims.last().is_some_and(|last| last % 2 == 0) {
                 let turned = bytes.chunks(2).flat_map(|pair| [pair[1], pair[0]]).collect();
                 add(&E2M1, Packing::HighFirst, &dims, turned);
@@ -207,6 +208,7 @@ pub fn elements(given: &Given) -> Result<Vec<Elements>, ScalesError> {
     }
     // Unsigned integers have zero points, and no other elements but integers.
     let has_zeros = given.zero_points.is_some();
+    // Without an input nothing would contradict a reading without negative numbers.
     found.retain(|one| if has_zeros { one.element.is_integer() } else { input.is_some() || one.element.min() < 0.0 });
     if has_zeros && found.is_empty() {
         return Err(ScalesError::ZeroPoints(format!("of elements of type {}", stored.dtype())));
@@ -252,6 +254,7 @@ fn sides(dim: usize, count: usize, native: usize) -> Vec<usize> {
     if count == 1 {
         return vec![dim];
     }
+    // Blocks that a format or a library has come first: several sides fit a dim that no side divides.
     let usual = [native, 32, 16, 64, 128, 256, 512, 1024, 8, 4];
     let mut found: Vec<usize> = Vec::new();
     let whole = if dim.is_multiple_of(count) { dim / count } else { 0 };
@@ -395,6 +398,7 @@ pub fn scales(given: &Given, elements: &Elements) -> Result<Vec<Scales>, ScalesE
                     }
                     places
                 };
+                // Scales that belong to the neighbour are a fault: read as such it is named.
                 push(&dims, &|places| rotated(places, true), Exchange::FromBefore);
                 push(&dims, &|places| rotated(places, false), Exchange::FromAfter);
             }

@@ -50,6 +50,7 @@ pub struct Types {
 /// Code of a scale some steps beside another one: of floats a step is a factor of two.
 pub fn code_beside(scales: ScaleType, code: u64, step: i64) -> i64 {
     let unit = match scales {
+        // A step of a float scale is a factor of two, as those of powers of two are.
         ScaleType::Float(dtype) => dtype.format().map_or(1, |format| 1i64 << format.fraction_bits),
         // The larger a scale, the smaller its reciprocal.
         ScaleType::Inverse(dtype) => dtype.format().map_or(-1, |format| -(1i64 << format.fraction_bits)),
@@ -77,6 +78,7 @@ fn follows(types: &Types, way: &Way, value: f32, stored: u8, numbers: [f64; 2]) 
         return (stored == code, crate::scaled::Rounded { code, saturated: true });
     };
     let number = types.element.decode(stored);
+    // Zeros of both signs are one number: a library may drop the sign of what it rounds to zero.
     let is_equal = stored == rounded.code || number == 0.0 && types.element.decode(rounded.code) == 0.0;
     // Processors that flush take subnormal inputs for zero (FACTS 3.4).
     let is_flushed = value.abs() < f32::MIN_POSITIVE && number == numbers[1];

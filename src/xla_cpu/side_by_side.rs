@@ -16,10 +16,10 @@ pub struct SideBySide {
 
 /// A term that counts additions: a sum of these is the largest number of additions on the way of one of them.
 #[derive(Clone, Copy)]
-struct Counted;
+struct AdditionCount;
 
-impl Addend for Counted {
-    type Rounded = Counted;
+impl Addend for AdditionCount {
+    type Rounded = AdditionCount;
 
     fn joins_second(self) -> bool {
         true
@@ -29,8 +29,8 @@ impl Addend for Counted {
         sum.max(0.0) + 1.0
     }
 
-    fn alone(self, _: bool) -> Counted {
-        Counted
+    fn alone(self, _: bool) -> AdditionCount {
+        AdditionCount
     }
 
     fn join(left: f32, right: f32, _: bool) -> f32 {
@@ -66,7 +66,7 @@ impl SideBySide {
         if width >= MOST {
             return width as u64;
         }
-        let depth = self.sums(&vec![Counted; width], width, 0.0, exact);
+        let depth = self.sums(&vec![AdditionCount; width], width, 0.0, exact);
         depth.first().map_or(0, |depth| *depth as u64).min(width as u64)
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use rug::Float;
-use ulpgate::ir::{Binary, Builder, Compare, CompareOrder, Op, Program, Unary};
+use ulpgate::ir::{Binary, Builder, Compare, CompareOrder, Op, Program, Shape, Unary};
 use ulpgate::oracle::{Demand, Oracle, Rung, Stats, Truth, TruthTensor};
 use ulpgate::program::ProgramSpec;
 use ulpgate::run;
@@ -282,47 +282,53 @@ fn hard_rows(n: usize) -> Vec<Vec<f64>> {
 /// Every built-in program, every hard row: what f64 answers is what MPFR alone answers.
 #[test]
 fn programs_have_the_truth_that_mpfr_alone_gives() {
-    let n = 32;
-    let mut compared = 0;
-    let mut answered = Stats::default();
-    for name in ulpgate::program::PROGRAMS.iter().map(|p| p.name()) {
-        for spec in [name.to_string(), format!("{name}[dtype=f32]")] {
-            let Ok(Ok(program)) = spec.parse::<ProgramSpec>().map(|s| s.build(n, 1)) else { continue };
-            for row in hard_rows(n) {
-                let parameters = program.entry().parameter_shapes().into_iter();
-                let arguments: Vec<Tensor> = parameters
-                    .map(|shape| {
-                        let dtype = shape.dtype().unwrap();
-                        let values: Vec<f64> = (0..shape.elements()).map(|i| row[i % n]).collect();
-                        let data = if dtype.is_float() {
-                            Data::from_f64s(dtype, &values)
-                        } else {
-                            Data::from_i64s(dtype, &values.iter().map(|v| *v as i64 % 7).collect::<Vec<_>>())
-                        };
-                        Tensor::new(shape.dims(), data.unwrap())
-                    })
-                    .collect();
-                for demand in [Demand::Rounded, Demand::Order] {
-                    let demands = vec![demand; program.output_names.len()];
-                    let of = |first| {
-                        // Enough for what can be decided here; the rest stays open either way.
-                        let oracle = Oracle { first, max_bits: 512, ..Oracle::default() };
-                        oracle.evaluate(&program, &arguments, &demands)
-                    };
-                    match (of(None), of(Some(Rung::Mpfr))) {
-                        (Ok(truth), Ok(mpfr)) => {
-                            answered.merge(&truth.stats);
-                            assert_eq!(format!("{:?}", truth.outputs), format!("{:?}", mpfr.outputs), "{spec} {row:?}");
-                            compared += 1;
-                        }
-                        (truth, mpfr) => assert_eq!(truth.err(), mpfr.err(), "{spec}"),
-                    }
-                }
-            }
-        }
+    let names: Vec<&str> = ulpgate::program::PROGRAMS.iter().map(|p| p.name()).collect();
+    let specs: Vec<String> = names.iter().flat_map(|name| [name.to_string(), format!("{name}[dtype=f32]")]).collect();
+    // The longest test of these by far: it takes all cores.
+    let (mut compared, mut answered) = (0, Stats::default());
+    for (count, stats) in specs.par_iter().map(|spec| compared_with_mpfr(spec)).collect::<Vec<_>>() {
+        compared += count;
+        answered.merge(&stats);
     }
     assert!(compared > 200, "{compared}");
     assert!(answered.fast > 0 && answered.pairs > 0 && answered.mpfr > 0, "{answered:?}");
+}
+
+/// Compares the truths of a program on all hard rows with those of MPFR alone; their number, and the rungs that found them. None
+/// where the program has no such type.
+fn compared_with_mpfr(spec: &str) -> (usize, Stats) {
+    let (n, mut compared, mut answered) = (32, 0, Stats::default());
+    let Ok(Ok(program)) = spec.parse::<ProgramSpec>().map(|s| s.build(n, 1)) else { return (compared, answered) };
+    for row in hard_rows(n) {
+        let argument = |shape: &Shape| {
+            let dtype = shape.dtype().unwrap();
+            let values: Vec<f64> = (0..shape.elements()).map(|i| row[i % n]).collect();
+            let data = if dtype.is_float() {
+                Data::from_f64s(dtype, &values)
+            } else {
+                Data::from_i64s(dtype, &values.iter().map(|v| *v as i64 % 7).collect::<Vec<_>>())
+            };
+            Tensor::new(shape.dims(), data.unwrap())
+        };
+        let arguments: Vec<Tensor> = program.entry().parameter_shapes().into_iter().map(argument).collect();
+        for demand in [Demand::Rounded, Demand::Order] {
+            let demands = vec![demand; program.output_names.len()];
+            let of = |first| {
+                // Enough for what can be decided here; the rest stays open either way.
+                let oracle = Oracle { first, max_bits: 512, ..Oracle::default() };
+                oracle.evaluate(&program, &arguments, &demands)
+            };
+            match (of(None), of(Some(Rung::Mpfr))) {
+                (Ok(truth), Ok(mpfr)) => {
+                    answered.merge(&truth.stats);
+                    assert_eq!(format!("{:?}", truth.outputs), format!("{:?}", mpfr.outputs), "{spec} {row:?}");
+                    compared += 1;
+                }
+                (truth, mpfr) => assert_eq!(truth.err(), mpfr.err(), "{spec}"),
+            }
+        }
+    }
+    (compared, answered)
 }
 
 /// Functions at arguments of all kinds, in f64: every rung gives the same correctly rounded values.

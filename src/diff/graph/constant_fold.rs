@@ -13,6 +13,7 @@ pub fn constants(computation: &Computation, regions: &Regions) -> Vec<Option<f64
     for instruction in &computation.instructions {
         let operands: Option<Vec<ValueId>> = scalar_operands(instruction).iter().map(|id| places[*id]).collect();
         let step = operands.and_then(|operands| Some((scalar_op(instruction, computation, regions)?, operands)));
+        // One element of a table is a number as well, whatever the others are.
         let step = step.or_else(|| Some((Op::Constant(one_of(instruction, computation)?), Vec::new())));
         places.push(step.map(|(op, operands)| {
             let shape = Shape::array(instruction.shape.element_type(), &[]);
@@ -92,6 +93,7 @@ fn evaluate(mut instructions: Vec<Instruction>) -> Vec<Tensor> {
         settings: Vec::new(),
         double: None,
     };
+    // On the chip without habits: constants are what the text says, and no compiler's.
     let done = Mode::new("cpu", "highest", "off", "").ok().map(|mode| machine::evaluate(&program, &mode, &[]));
     done.and_then(Result::ok).unwrap_or_default()
 }

@@ -45,6 +45,7 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
         if is_integer
             && !self.counts
             && value.role != ValueRole::Results
+            // Integers made of integers are one expression: compilers compute indices as they please.
             && operands.iter().all(|o| *o == self.integers)
         {
             return vec![self.integers];
@@ -148,6 +149,7 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
                 }
                 None => ExpressionHead::Select,
             },
+            // A compiler may write a clamp as a maximum and a minimum, or the reverse.
             Op::Clamp => {
                 let raised =
                     self.expressions.apply(ExpressionHead::Binary(Binary::Maximum), vec![operands[0], operands[1]]);
@@ -263,6 +265,7 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
             }
             // Where elements lie is no matter of precision, and compilers rewrite it freely.
             Op::Gather(_) | Op::DynamicSlice { .. } => {
+                // All elements in other places: no number is new, and none is missing.
                 if self.rearranges(instruction) {
                     return vec![operands[0]];
                 }

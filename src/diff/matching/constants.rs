@@ -42,6 +42,7 @@ pub fn find_stored(pair: &Pair) -> Vec<StoredConstant> {
     for (at, (first, left)) in before {
         // A number that is gone has been put together with another.
         let Some((_, right)) = after.get(at).filter(|(_, right)| !right.is_subset(left)) else { continue };
+        // One constant has many users, and is told once.
         if told.insert((at[1], left, right)) {
             found.push(StoredConstant { value: *first, numbers: [left.clone(), right.clone()] });
         }

@@ -78,6 +78,7 @@ pub fn disagreements(pair: &Pair) -> Vec<PairDisagreement> {
             }
         }
     }
+    // In the order of BEFORE's text, in which a person reads them.
     found.sort_by_key(|d| d.value);
     found
 }
@@ -124,6 +125,7 @@ fn apart(pair: &Pair, before: ExpressionId, after: ExpressionId) -> Vec<[Express
         if sides[0] == sides[1] || !passed.insert(sides) {
             continue;
         }
+        // What has the same elements is no place of a difference, however it is made.
         if sides != [before, after] && pair.have_same_elements(sides) {
             hides = true;
             continue;
@@ -141,6 +143,7 @@ fn apart(pair: &Pair, before: ExpressionId, after: ExpressionId) -> Vec<[Express
             }
             continue;
         }
+        // Below two operations that do different things nothing stands for anything.
         if !alike(head, other) || operands.len() != others.len() {
             found.push(sides);
             continue;
@@ -197,6 +200,7 @@ fn operand_pairs(
         let pairs: Vec<_> = operands.iter().zip(others).map(|(a, b)| [*a, *b]).filter(|[a, b]| a != b).collect();
         // Operands that changed places.
         let crossed = pairs.len() > 1 && pairs.iter().any(|[a, _]| pairs.iter().any(|[_, b]| a == b));
+        // Of operands in exchanged places each would be told as a change, although one exchange is.
         return (!crossed).then_some(pairs);
     }
     let (mut left, mut right) = (operands.to_vec(), others.to_vec());
@@ -209,6 +213,7 @@ fn operand_pairs(
     });
     let alike = |a: ExpressionId, b: ExpressionId| alike(expressions.get(a).0, expressions.get(b).0);
     if let ([a, b], [c, d]) = (&left[..], &right[..]) {
+        // Operands of a sum have no order: those that do the same stand for each other.
         let straight = alike(*a, *c) || alike(*b, *d);
         let crossed = alike(*a, *d) || alike(*b, *c);
         return match (straight, crossed) {

@@ -29,6 +29,7 @@ pub fn find_edits(before: &Graph, after: &Graph, expressions: &Expressions) -> V
     let (own, others) = (&left.values, &right.values);
     let mut edits = Vec::new();
     for (value, other) in counterparts.iter().copied().enumerate().filter(|(id, _)| before.values[*id].live) {
+        // Numbers of the two programs are from one numbering: equal numbers are equal values.
         if own[value] == others[other] {
             continue;
         }

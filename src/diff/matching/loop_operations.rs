@@ -31,6 +31,7 @@ pub fn is_leaf(expressions: &Expressions, id: ExpressionId) -> bool {
 /// counters. Roundings are always counted.
 pub fn differences(expressions: &Expressions, sides: [ExpressionId; 2]) -> [Vec<ExpressionHead>; 2] {
     let [one, other] = sides.map(|id| expressions.get(id).1.len());
+    // With other carried values come other counters: then how often an operation is there says nothing.
     let counts = one == other;
     let [left, right] = sides.map(|id| {
         let mut operations = HashMap::<ExpressionHead, usize>::new();
@@ -56,11 +57,11 @@ pub fn differences(expressions: &Expressions, sides: [ExpressionId; 2]) -> [Vec<
 }
 
 /// A rounding, and the operation that has it as an operand.
-type Use = (ExpressionHead, ExpressionHead);
+type RoundingUse = (ExpressionHead, ExpressionHead);
 
 /// The number of times that each rounding below an expression is an operand of each operation that computes. A value that is
 /// rounded for one user and not for another is the same operations as one that is rounded for both.
-fn uses_of_roundings(expressions: &Expressions, id: ExpressionId) -> HashMap<Use, usize> {
+fn uses_of_roundings(expressions: &Expressions, id: ExpressionId) -> HashMap<RoundingUse, usize> {
     let mut uses = HashMap::new();
     for part in expressions.parts([id]).into_iter().filter(|part| !is_of_the_loop(expressions, *part)) {
         let (head, operands) = expressions.get(part);
@@ -75,7 +76,7 @@ fn uses_of_roundings(expressions: &Expressions, id: ExpressionId) -> HashMap<Use
 }
 
 /// Roundings with more uses than in another loop.
-fn more_used(own: &HashMap<Use, usize>, other: &HashMap<Use, usize>) -> Vec<ExpressionHead> {
+fn more_used(own: &HashMap<RoundingUse, usize>, other: &HashMap<RoundingUse, usize>) -> Vec<ExpressionHead> {
     let more = own.iter().filter(|(of, count)| other.get(of).is_none_or(|others| others < *count));
     let roundings: HashSet<&ExpressionHead> = more.map(|((rounding, _), _)| rounding).collect();
     roundings.into_iter().cloned().collect()

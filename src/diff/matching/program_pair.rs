@@ -39,12 +39,14 @@ impl<'a> Pair<'a> {
             let for_tpu = import.is_compiled && import.for_tpu;
             Graph::new(import, ArithmeticHabits { for_tpu, ..habits })
         });
+        // BEFORE first: its expressions get the lower numbers, and AFTER's are matched with them.
         before.read(&mut expressions, &mut |_, _, _| None);
         after.read(&mut expressions, &mut |_, _, _| None);
         let of_before = expressions_of(&before);
         let parts = [&before, &after].map(|graph| parts_of(graph, &expressions));
         expressions.share(parts[0].intersection(&parts[1]).copied());
         let mut fewest = usize::MAX;
+        // Following elements costs far more than reading: it is for pairs that reading leaves open.
         let is_matched = Open::new(&before, &after, &of_before, &expressions, None).keys.iter().all(HashMap::is_empty);
         let elements = if is_matched { None } else { Sides::new(&before, &after) };
         let mut equal = BTreeSet::new();

@@ -64,6 +64,7 @@ fn parameters(computation: &ast::Computation) -> usize {
 /// (FACTS 9.4).
 fn begun(e: &mut Emitter, callee: &str, operands: Vec<Value>) -> Result<Value> {
     let called = e.lowering.computation(e.instruction, callee)?;
+    // An update may give the rest: the call begins when the last operand is there.
     let result = match operands.len() < parameters(called) {
         true => Value::Nothing,
         false => e.inline_call(callee, &operands)?,
@@ -167,6 +168,7 @@ pub fn bytes(e: &Emitter, operands: &[Value]) -> Option<Value> {
     let ([Value::Array(array)], Some(source)) = (operands, e.sources.first()) else { return None };
     let (own, claimed) = (e.shape(*array), e.claimed_shape().ok()?);
     let size = layout::places(own.dims(), source.shape.layout())? as u64 * u64::from(own.element_type().bits() / 8);
+    // A `bitcast` to a list of bytes is the compiler's way to move an array in pieces; any other changes types.
     let is_list = matches!(claimed.dtype(), Some(DType::S8 | DType::U8)) && claimed.dims() == [size as usize];
     let is_wide = own.element_type().bits() > 8;
     let bytes = Bytes { array: *array, shape: source.shape.clone(), size, range: 0..size };
@@ -197,6 +199,7 @@ pub fn join(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         .filter_map(|operand| if let Value::Bytes(piece) = operand { Some(&**piece) } else { None })
         .collect();
     if let (Some(first), true) = (pieces.first(), pieces.len() == operands.len()) {
+        // Pieces in another order would be other numbers, of which nothing here knows the bits.
         let in_order = pieces.windows(2).all(|p| p[0].array == p[1].array && p[0].range.end == p[1].range.start);
         let is_all = first.range.start == 0 && pieces.last().is_some_and(|last| last.range.end == last.size);
         if !in_order || !is_all || InMemory::of(&first.shape) != Some(whole) {
@@ -214,6 +217,7 @@ pub fn join(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         let (Value::Array(id), Some(piece)) = (operand, InMemory::of(&source.shape)) else {
             return Err(e.unknown(refused));
         };
+        // A piece that ends inside of a tile has padding behind it, which would lie in the middle of the whole.
         let whole_tiles = piece.dims.get(dim).is_some_and(|n| n.is_multiple_of(tile));
         // Other dims and types that differ, the concatenation refuses.
         if !whole_tiles || (piece.minor_to_major, piece.tiles) != (minor_to_major, tiles) {

@@ -110,6 +110,7 @@ impl Normalized {
         let (sum, square_sum) = (self.sum(e, x)?, self.sum(e, squares)?);
         let (mean, square_mean) = (self.mean(e, sum)?, self.mean(e, square_sum)?);
         let mean_square = binary(e, Binary::Multiply, mean, mean)?;
+        // XLA's expander takes this form, which cancels: bits of the training step depend on it (FACTS 7.6).
         let variance = binary(e, Binary::Subtract, square_mean, mean_square)?;
         let (wide_mean, wide_variance) = (self.spread(e, mean)?, self.spread(e, variance)?);
         let reciprocal = self.reciprocal(e, wide_variance)?;

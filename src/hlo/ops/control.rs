@@ -66,6 +66,7 @@ fn repeat_together(e: &mut Emitter, state: &Value) -> Result<Value> {
     let body = loop {
         let (mut body, given) = e.open_region("body", &state)?;
         let apart = state.apart_as(&given, devices);
+        // What differs may make more differ in the next trip: until nothing new does, the body is read again.
         if count(&apart) == count(&state) {
             let mut arrays = Vec::new();
             given.apart_as(&state, devices).leaves(&mut arrays);
@@ -77,6 +78,7 @@ fn repeat_together(e: &mut Emitter, state: &Value) -> Result<Value> {
     };
     let (condition, holds) = e.open_region("condition", &state)?;
     let Value::Array(holds) = holds else {
+        // One loop stands for all devices: it has one number of trips.
         return Err(e.unknown("devices that exchange values in a loop must take as many steps: its condition differs"));
     };
     let condition = e.close_region("condition", condition, holds)?;
@@ -133,6 +135,7 @@ fn choose(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
 fn pick(e: &mut Emitter, which: ValueId, mut branches: Vec<Value>) -> Result<Value> {
     let by_predicate = e.shape(which).dtype() == Some(DType::Pred);
     let mut picked = branches.pop().ok_or_else(|| e.fail("no branch"))?;
+    // From the last branch on, which an index out of range picks.
     for (index, branch) in branches.iter().enumerate().rev() {
         let taken = if by_predicate { which } else { equals(e, which, index)? };
         let mut arrays = Vec::new();

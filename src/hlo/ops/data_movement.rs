@@ -39,6 +39,7 @@ pub fn lower(e: &mut Emitter, movement: Movement, mut operands: Vec<ValueId>, cl
         }
         Movement::Transpose => Op::Transpose { permutation: attributes.numbers("dimensions")? },
     };
+    // XLA lets operands be of several float types, and takes the widest.
     if matches!(movement, Movement::Concatenate | Movement::Pad) {
         e.widest(&mut operands)?;
     }

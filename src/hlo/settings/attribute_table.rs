@@ -30,7 +30,7 @@ use crate::opcode::Tuples::{GetTupleElement, Tuple};
 use crate::opcode::{Identity::Copy, Token::AfterAll};
 
 /// An attribute that reading follows, or that two programs are compared by otherwise, and the opcodes that have it.
-type Followed = (&'static str, &'static [Opcode]);
+type FollowedAttribute = (&'static str, &'static [Opcode]);
 
 /// Collectives, with the beginnings of those that run beside other work.
 pub const COLLECTIVES: &[Opcode] = &[
@@ -53,7 +53,7 @@ const GATHER: &[Opcode] = &[Indexed(Gather)];
 const SCATTER: &[Opcode] = &[Indexed(Scatter)];
 
 /// In the order of names.
-pub const FOLLOWED: &[Followed] = &[
+pub const FOLLOWED: &[FollowedAttribute] = &[
     ("algorithm", &[Product(Convolution), Product(Dot), Product(RaggedDot), Single(RngBitGenerator)]),
     ("batch_group_count", &[Product(Convolution)]),
     ("body", &[Control(While)]),

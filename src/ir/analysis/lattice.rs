@@ -65,6 +65,7 @@ impl Precision {
     /// bit, which leaves room for the bias.
     pub const fn within(self, other: Precision) -> bool {
         let is_any = self.exponent_bits == 0 && self.fraction_bits == 0;
+        // Formats of equal bits differ in range at the ends: one that has an exponent bit more holds both.
         let exponents = self.exponent_bits + if self.variant == other.variant { 0 } else { 1 };
         is_any || exponents <= other.exponent_bits && self.fraction_bits <= other.fraction_bits
     }
@@ -95,6 +96,7 @@ impl Precision {
 
     /// The format of these numbers after they are rounded to `target`.
     pub fn round_to(self, target: Precision) -> Precision {
+        // Numbers that the target holds are not rounded, and stay as narrow as they are.
         if self.within(target) { self } else { target }
     }
 }

@@ -72,6 +72,7 @@ pub fn rounds_to(region: &Computation) -> Option<Precision> {
 /// not accumulate. Matrix units accumulate in f32 at least, whatever the type of their results (FACTS 2).
 pub fn accumulates_in(program: &Program, regions: &Regions, instruction: &Instruction) -> Option<Precision> {
     match instruction.op {
+        // Every unit adds up at least in f32, whatever type a dot is stored in (FACTS 2.4).
         Op::Dot { .. } => Some(precision_of(&instruction.shape)?.join(Precision::of(&F32))),
         Op::Reduce { to_apply, .. } | Op::ReduceWindow { to_apply, .. } if !regions.picks(to_apply) => {
             steps_hold(&program.computations[to_apply])
@@ -224,6 +225,7 @@ impl HeldSite<'_> {
     fn scaled(&self, value: ValueId) -> Held {
         let of = self.before[value].first();
         let declared = precision_of(&self.instruction.shape);
+        // With a smaller range a power of two may push numbers below it, which rounds them.
         match of.filter(|of| declared.is_some_and(|d| d.exponent_bits != of.exponent_bits)) {
             Some(_) => Held { elements: vec![declared], computes: true },
             None => kept(vec![of]),
@@ -238,6 +240,7 @@ impl HeldSite<'_> {
                 let arrays = operands.len() / 2;
                 // What is picked may be rounded on the way.
                 let steps = steps_hold(&self.program.computations[to_apply]).unwrap_or(Precision::UNLIMITED);
+                // The init may be picked as well.
                 let element = |at: usize| {
                     let picked = self.joined(&[operands[at], operands[at + arrays]]);
                     picked.map(|picked| picked.round_to(steps))
@@ -332,6 +335,7 @@ fn precision_of(shape: &Shape) -> Option<Precision> {
 /// The narrowest of the formats below the declared one that has all of a constant's numbers.
 fn constant(value: &Tensor, declared: Precision) -> Precision {
     let all = |test: &dyn Fn(f64) -> bool| (0..value.len()).all(|i| test(value.data().get_f64(i)));
+    // Every format has these: they make no value wider that they are put together with.
     if all(&|v| v == 0.0 || v.abs() == 1.0 || !v.is_finite()) {
         return Precision::ANY;
     }

@@ -75,6 +75,7 @@ impl Regions {
     pub fn new(program: &Program) -> Regions {
         let read = |region: &Computation| {
             let scalars = region.takes_scalars();
+            // A region over arrays is no element's function.
             let known = |without| if scalars { Known::of(region, without) } else { Known::default() };
             [known(Conversions::Widening), known(Conversions::All)]
         };
@@ -239,6 +240,7 @@ impl Terms {
         let tie = self.compare(Compare::Eq, float, p0, p2);
         let lower = self.compare(Compare::Lt, float, p1, p3);
         let earlier = self.binary(Binary::And, tie, lower);
+        // Only floats can be NaN: JAX leaves the question out for integers, and some programs ask it all the same.
         let forms = if is_float { &[true][..] } else { &[true, false] };
         [(Compare::Gt, Reducer::ArgMax), (Compare::Lt, Reducer::ArgMin)].into_iter().find_map(|(direction, found)| {
             let beyond = self.compare(direction, float, p0, p2);

@@ -65,7 +65,7 @@ enum Way {
 }
 
 /// The axes of a group's devices: a dim of the torus, or the cores of a chip, with its extent.
-type Axes = Vec<(Option<usize>, usize)>;
+type GroupAxes = Vec<(Option<usize>, usize)>;
 
 impl CollectivePlan {
     /// The plan of a strategy on a torus of these extents (y, x, z), as the dumps have it (FACTS 6.2); `None` for a strategy
@@ -155,11 +155,11 @@ impl CollectivePlan {
     }
 
     /// The axes of a group's devices, the slowest first, as JAX lays one axis of a mesh over a torus: x, y, z, core.
-    fn axes(&self) -> Axes {
+    fn axes(&self) -> GroupAxes {
         // Where a chip has cores, each color's first ring has them, beside the chips along its dim.
         let phases = || self.colors.iter().flatten();
         let extent = |dim: usize| phases().filter(|phase| phase.dim == Some(dim)).map(|phase| phase.ring).min();
-        let mut axes: Axes = [1, 0, 2].into_iter().filter_map(|dim| Some((Some(dim), extent(dim)?))).collect();
+        let mut axes: GroupAxes = [1, 0, 2].into_iter().filter_map(|dim| Some((Some(dim), extent(dim)?))).collect();
         let devices = self.devices().unwrap_or_default();
         let chips: usize = axes.iter().map(|(_, extent)| extent).product();
         if axes.is_empty() || chips == 0 || chips != devices {
@@ -210,7 +210,14 @@ impl<V: Clone, S: Steps<V>> Sum<'_, V, S> {
     }
 
     /// The phases of a color from this one on, of values of so many tiles that stand along these axes.
-    fn phases(&mut self, color: usize, at: usize, values: Vec<V>, axes: Axes, tiles: usize) -> Result<(), S::Error> {
+    fn phases(
+        &mut self,
+        color: usize,
+        at: usize,
+        values: Vec<V>,
+        axes: GroupAxes,
+        tiles: usize,
+    ) -> Result<(), S::Error> {
         let phases = &self.plan.colors[color][at..];
         let Some(phase) = phases.first() else {
             self.pieces.extend(values);
@@ -219,7 +226,7 @@ impl<V: Clone, S: Steps<V>> Sum<'_, V, S> {
         // The ring's own axes go last: its members then stand side by side.
         let is_own = |(dim, _): &(Option<usize>, usize)| *dim == phase.dim || dim.is_none();
         let values = with_last(&values, &axes, is_own);
-        let left: Axes = axes.into_iter().filter(|axis| !is_own(axis)).collect();
+        let left: GroupAxes = axes.into_iter().filter(|axis| !is_own(axis)).collect();
         // Two numbers commute: rings of two add all of their shards alike.
         let shards = if phases.iter().all(|phase| phase.ring <= 2) { 1 } else { phase.ring };
         for (shard, share) in shares(tiles, shards).into_iter().enumerate() {
@@ -262,7 +269,7 @@ fn shares(tiles: usize, shares: usize) -> Vec<Range<usize>> {
 }
 
 /// Values of an array of these axes, with some of the axes behind the others.
-fn with_last<V: Clone>(values: &[V], axes: &Axes, is_last: impl Fn(&(Option<usize>, usize)) -> bool) -> Vec<V> {
+fn with_last<V: Clone>(values: &[V], axes: &GroupAxes, is_last: impl Fn(&(Option<usize>, usize)) -> bool) -> Vec<V> {
     let order: Vec<usize> =
         [false, true].iter().flat_map(|last| (0..axes.len()).filter(|at| is_last(&axes[*at]) == *last)).collect();
     let step = |axis: usize| axes[axis + 1..].iter().map(|(_, extent)| extent).product::<usize>();

@@ -107,6 +107,7 @@ impl<'p> Finder<'p> {
 
     fn root(&mut self, mut dim: usize) -> usize {
         while self.parents[dim] != dim {
+            // Halving the way keeps later look-ups short.
             self.parents[dim] = self.parents[self.parents[dim]];
             dim = self.parents[dim];
         }
@@ -119,6 +120,7 @@ impl<'p> Finder<'p> {
         if a == b || self.extents[a] != self.extents[b] {
             return;
         }
+        // The first dim is the root, so that axes are numbered in the order of the program.
         let (first, second) = (a.min(b), a.max(b));
         self.parents[second] = first;
         let held = self.held[second].take();
@@ -159,6 +161,7 @@ impl<'p> Finder<'p> {
             (Class::Moves | Class::Combines, None) => self.combine(instruction, &own),
             (Class::Ranks, None) => self.rank(instruction, &own),
             (Class::Lists, None) => self.list(instruction, &own),
+            // The axes of another computation are not followed: what it holds is not known.
             (Class::Calls, None) => self.hold_all(instruction, &own, "runs a computation of its own"),
         }
     }
@@ -199,6 +202,7 @@ impl<'p> Finder<'p> {
                     let from = self.operand(instruction, at);
                     for (d, (from, to)) in from.iter().zip(&out).enumerate() {
                         match d == dim {
+                            // One extent of several is no axis of the sum: cutting both alike would not fit.
                             true => self.hold(&[*from, *to], instruction, "adds extents up"),
                             false => self.join(*from, *to),
                         }
@@ -273,6 +277,7 @@ impl<'p> Finder<'p> {
             return;
         }
         let from = self.operand(instruction, 0);
+        // The ranked dim and the result's are no one axis: k of them are left.
         let last = from.len() - 1;
         for to in own {
             self.join_each(&from[..last], &to[..last]);

@@ -49,6 +49,7 @@ fn join(a: DType, b: DType) -> DType {
     match (a, b) {
         (a, b) if a == b || !b.is_float() => a,
         (a, b) if !a.is_float() => b,
+        // Two different narrow types meet in f32, which holds both.
         (DType::F64, _) | (_, DType::F64) => DType::F64,
         _ => DType::F32,
     }
@@ -107,6 +108,7 @@ impl Widening<'_> {
             if let Shape::Tuple(parts) = &next {
                 state = join_shapes(&state, &parts[number]);
             }
+            // Condition and body take one state: what widens for one widens for both.
             for callee in callees {
                 state = join_shapes(&state, &self.parameters[callee][number]);
             }
@@ -229,6 +231,7 @@ impl Widening<'_> {
                         && common != DType::F64
                         && instruction.operands.iter().all(|o| self.shapes[at][*o] == *declared(o));
                     if let Op::Dot { precision, .. } = op {
+                        // What is kept wide is not to be split into passes of bf16.
                         *precision = [Precision::Highest; 2];
                     }
                     let region = match op {
@@ -254,6 +257,7 @@ impl Widening<'_> {
                         .collect()
                 }
             };
+            // A mark of the truth says what the declared numbers stand for, which other types do not.
             let mark = instruction.mark.clone().filter(|mark| is_same || !mark.is_of_truth());
             let changed = Instruction { op, operands, shape: computed.clone(), mark, ..instruction.clone() };
             let changed = if is_same { changed } else { changed.with_record(|compiled| compiled.library = None) };

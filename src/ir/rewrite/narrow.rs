@@ -15,6 +15,7 @@ pub(super) fn sites(program: &Program) -> BTreeSet<Site> {
     let narrows = |id: &ValueId| {
         let instruction = &entry.instructions[*id];
         is_f32_sum(&regions, instruction)
+            // Another init would be rounded to bf16 before the sum.
             && is_zero(entry, instruction.operands[1])
             && used_as_bf16_only(entry, &users, *id)
     };
@@ -83,6 +84,7 @@ pub(super) fn is_zero(entry: &Computation, id: ValueId) -> bool {
 }
 
 fn used_as_bf16_only(entry: &Computation, users: &[Vec<usize>], id: usize) -> bool {
+    // A sum that is a result of the program is stored in its own type.
     !users[id].is_empty()
         && id != entry.root
         && users[id].iter().all(|user| match entry.instructions[*user].op {

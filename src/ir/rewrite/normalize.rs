@@ -18,6 +18,7 @@ pub(super) fn sites(program: &Program) -> BTreeSet<Site> {
     for (id, instruction) in entry.instructions.iter().enumerate() {
         let operands = &instruction.operands;
         if normalizes(&instruction.op) && (is_bf16(id) || operands.iter().any(|operand| is_bf16(*operand))) {
+            // Each is a site of its own: which of them a compiler takes is a choice, and `explore` takes any part.
             sites.insert(Site::Retype(id));
             let stored = operands.iter().enumerate().filter(|(_, id)| is_bf16(**id) && outputs.contains(id));
             sites.extend(stored.map(|(operand, _)| Site::ReadStored { reader: id, operand }));
@@ -25,6 +26,7 @@ pub(super) fn sites(program: &Program) -> BTreeSet<Site> {
         if instruction.op == Op::Convert
             && dtype(id) == Some(DType::F32)
             && is_bf16(operands[0])
+            // Only what was retyped has an f32 form behind its rounding.
             && sites.contains(&Site::Retype(definition(entry, operands[0])))
         {
             sites.insert(Site::Expose { conversion: id });
@@ -89,6 +91,7 @@ impl Pass<'_> {
             let Shape::Tuple(parts) = &self.editor.instructions[tuple].shape else {
                 return (self.copy(id, old), None);
             };
+            // Nothing of this part was bf16.
             if parts[index] == old.shape {
                 return (self.copy(id, old), None);
             }
@@ -116,6 +119,7 @@ impl Pass<'_> {
         }
         let mut op = old.op.clone();
         for region in op.callees_mut() {
+            // A reducer takes and gives the type of its reduction.
             *region = widen_region(&mut self.computations, *region);
         }
         let shape = old.shape.widen();

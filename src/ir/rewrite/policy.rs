@@ -49,6 +49,7 @@ impl Policy {
         let entry = program.entry();
         let op = |id: ValueId| &entry.instructions[id].op;
         let is_reduction = |id: ValueId| matches!(op(id), Op::Reduce { .. });
+        // Between fusions values lie in memory in their own types: conversions behind them see what is stored (FACTS 9).
         if rule == Rule::Simplification && self.store_between_fusions {
             return simplify::sites(program, &|id| simplify::ends_fusion(entry, id));
         }

@@ -39,6 +39,7 @@ impl Axes {
             let now = &resized.entry().instructions[id];
             let operands: Vec<&Shape> =
                 now.operands.iter().map(|operand| &resized.entry().instructions[*operand].shape).collect();
+            // In the program's order, so that operands have their new shapes: what does not fit is found where it arises.
             infer(&now.op, &operands, &resized.computations[..program.entry], Some(&now.shape))?;
         }
         let mut cut = arguments.to_vec();
@@ -127,6 +128,7 @@ impl Axes {
         match &instruction.op {
             Op::Constant(value) => match self.bounds.iter().find(|bound| bound.constant == id) {
                 Some(bound) => {
+                    // A bound follows its axis: clamped indices would else reach behind the last element.
                     let last = self.extent(bound.axis, kept) as i64 - bound.less as i64;
                     Op::Constant(Tensor::scalar_int(value.dtype(), last).unwrap_or_else(|| value.clone()))
                 }
@@ -141,6 +143,7 @@ impl Axes {
             Op::Gather(dims) => {
                 let dropped =
                     |d: &usize| dims.collapsed_slice_dims.contains(d) || dims.operand_batching_dims.contains(d);
+                // The result shows the slice's extents but for dims that it drops, and these are 1.
                 let mut shown = dims.offset_dims.iter().map(|d| shape.dims()[*d]);
                 let sizes =
                     (0..dims.slice_sizes.len()).map(|d| if dropped(&d) { 1 } else { shown.next().unwrap_or(1) });
@@ -171,6 +174,7 @@ impl Axes {
 fn renumbered(indices: &Tensor, left: &[usize], extent: usize) -> Result<Tensor, ShapeError> {
     let places = indices.data().to_i64s().into_iter().map(|index| match usize::try_from(index) {
         Ok(at) if at < extent => left.binary_search(&at).map(|place| place as i64),
+        // An index out of bounds means the same of any extent: it is clamped or dropped.
         _ => Ok(index),
     });
     let places: Result<Vec<i64>, usize> = places.collect();

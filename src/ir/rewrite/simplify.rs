@@ -21,6 +21,7 @@ pub(super) fn sites(program: &Program, stops: &dyn Fn(ValueId) -> bool) -> BTree
         if sources[operand] != operand {
             sites.insert(Site::Collapse { conversion: id, source: sources[operand] });
         }
+        // A chain goes on through conversions, but not past a value that is stored: there rule A cannot look behind.
         sources.push(if stops(operand) { id } else { sources[operand] });
     }
     sites
@@ -33,6 +34,7 @@ pub(super) fn apply(program: &Program, sites: &BTreeSet<Site>) -> Rewritten {
     let mut stands_for: Vec<ValueId> = (0..entry.instructions.len()).collect();
     for site in sites {
         let Site::Collapse { conversion, source } = *site else { continue };
+        // A conversion back to the type that the chain began with is none; its users read the beginning.
         if entry.instructions[source].shape == entry.instructions[conversion].shape {
             stands_for[conversion] = source;
         } else {

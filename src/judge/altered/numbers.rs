@@ -47,7 +47,7 @@ pub(super) fn arguments(runner: &mut Runner) -> Option<Pattern> {
 }
 
 /// A user of a value, and the place of the value among its operands.
-type Use = (ValueId, usize);
+type OperandUse = (ValueId, usize);
 
 /// A constant of another size, where one instruction uses it or wherever its number stands: an epsilon, a scale, a divisor, a cap. Or
 /// one that a `select` puts in place of what it hides, and zeros stand there.
@@ -56,7 +56,7 @@ pub(super) fn constants(runner: &mut Runner) -> Option<Pattern> {
     let entry = evidence.ground.program.entry();
     let mut best = None;
     // By number and type: where it is used.
-    let mut places: Vec<(f64, DType, Vec<Use>)> = Vec::new();
+    let mut places: Vec<(f64, DType, Vec<OperandUse>)> = Vec::new();
     for (user, instruction) in entry.instructions.iter().enumerate() {
         for (place, operand) in instruction.operands.iter().enumerate() {
             let Some((constant, dtype)) = constant_of(evidence, *operand) else { continue };
@@ -76,7 +76,7 @@ pub(super) fn constants(runner: &mut Runner) -> Option<Pattern> {
         }
     }
     for (constant, dtype, all) in places {
-        let mut asked: Vec<&[Use]> = all.chunks(1).collect();
+        let mut asked: Vec<&[OperandUse]> = all.chunks(1).collect();
         if all.len() > 1 {
             asked.push(&all);
         }

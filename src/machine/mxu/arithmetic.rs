@@ -80,6 +80,7 @@ impl Arithmetic for Fused {
 
     #[inline(always)]
     fn pair(a: [f32; 2], b: [f32; 2]) -> f32 {
+        // The first product must be exact, which the choice of the kernel sees to (`Pass::sum`).
         b[0].mul_add(b[1], a[0] * a[1])
     }
 
@@ -211,6 +212,7 @@ pub(crate) fn sum_to_f32(a: f64, b: f64) -> f32 {
 pub(super) fn round_to_odd(sum: f64, error: f64) -> f64 {
     let bits = sum.to_bits();
     let away = (error > 0.0) == (sum > 0.0);
+    // Rounded to odd in f64, the conversion to f32 is the only rounding that counts (Boldo and Melquiond 2008).
     let odd = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
     // The errors of infinite and undefined sums are NaN: those sums stay as they are.
     let inexact = error.abs() > 0.0 && sum.is_finite();

@@ -72,6 +72,7 @@ impl Problem<'_> {
                 self.on_avx2(isa.avx2(), n, out)
             }
             #[cfg(target_arch = "x86_64")]
+            // Few rows, or few steps, do not fill a tile of twelve rows.
             (Set::Avx512(isa), _) if self.m <= 4 || self.is_shallow() => self.tiled::<_, 4, 64>(isa, out),
             #[cfg(target_arch = "x86_64")]
             (Set::Avx512(isa), _) => self.tiled::<_, 12, 32>(isa, out),

@@ -113,6 +113,7 @@ impl ExactSum {
     /// Adds a number, exactly.
     pub fn add(&mut self, value: f64) {
         if !value.is_finite() {
+            // Infinities and NaN add up among themselves to what any order gives.
             self.special += value;
             return;
         }

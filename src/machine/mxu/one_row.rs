@@ -40,11 +40,13 @@ impl Problem<'_> {
         form.convert(&mut row, &mut [], &mut []);
         let threads = rayon::current_num_threads();
         let shared = self.k * self.n >= WORTH_SHARING;
+        // Threads take whole vectors, so that only the last one has columns left over.
         let width = if shared { self.n.div_ceil(threads).next_multiple_of(VECTOR).min(STRIPE) } else { STRIPE };
         let stripe = |(at, sums): (usize, &mut [f32])| match self.pass().products {
             Products::Rounded => isa.run(Stripe::<Separate>::new(self, form, &row, at * width, sums)),
             Products::Flushed => isa.run(Stripe::<Flushed>::new(self, form, &row, at * width, sums)),
             Products::FusedFlushed => {
+                // Flushing costs more than the products, and hardly any row needs it: it is computed without, and again where one does.
                 let columns = isa.run(Unflushed(Stripe::new(self, form, &row, at * width, sums)));
                 if !nothing_is_flushed(row.iter().fold(NOTHING, |low, v| least(low, *v)), columns) {
                     isa.run(Stripe::<FusedFlushed>::new(self, form, &row, at * width, sums));
@@ -91,6 +93,7 @@ impl<'a, A: Arithmetic> Stripe<'a, A> {
         for start in (0..k).step_by(block) {
             let end = k.min(start.saturating_add(block));
             part.fill(0.0);
+            // Several steps a load of the sums: memory is the limit here, and the order stays that of K.
             let whole = start + (end - start) / STEPS * STEPS;
             for at in (start..whole).step_by(STEPS) {
                 for ahead in at + AHEAD..at + AHEAD + STEPS {

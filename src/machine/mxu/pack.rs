@@ -40,6 +40,7 @@ impl Form {
             Form::Parts(3, Split::Mixed) => three(values, middle, low, |v| split(v, 3, Split::Mixed)),
             Form::Parts(3, Split::Rne) => three(values, middle, low, |v| split(v, 3, Split::Rne)),
             Form::Parts(3, Split::Trunc) => three(values, middle, low, |v| split(v, 3, Split::Trunc)),
+            // One pass rounds to nearest whatever the split is, as `split` has it.
             Form::Parts(..) => values.iter_mut().for_each(|v| *v = split(*v, 1, Split::Mixed)[0]),
         }
     }
@@ -209,6 +210,7 @@ impl<const C: usize> Work for Panels<'_, C> {
             for (panel, chunk) in chunks.iter().enumerate() {
                 panels[panel * tile + row] = *chunk;
             }
+            // Columns beyond the last are zeros: their results are computed and thrown away.
             if !rest.is_empty() {
                 let last = &mut panels[chunks.len() * tile + row];
                 for j in 0..C {

@@ -91,6 +91,7 @@ impl Pass {
             (Accumulation::Trunc, Products::Exact) => isa.chain::<TruncatedWide, R, C>(tile),
             (Accumulation::Pairwise, Products::Rounded) => tree::<Separate, I, R, C>(isa, tile),
             (Accumulation::Pairwise, Products::Flushed | Products::FusedFlushed) => tree::<Flushed, I, R, C>(isa, tile),
+            // The first additions of a tree join two products, of which a fused one takes one exact: f32 has to hold the other.
             (Accumulation::Pairwise, Products::Exact) if held() && I::FUSED => tree::<Fused, I, R, C>(isa, tile),
             (Accumulation::Pairwise, Products::Exact) if held() => tree::<Separate, I, R, C>(isa, tile),
             (Accumulation::Pairwise, Products::Exact) => tree::<FusedWide, I, R, C>(isa, tile),

@@ -43,6 +43,7 @@ impl Range {
         let exponent = |bits: u32| (f64::from(f32::from_bits(bits)).to_bits() >> 52) as i32 - 1023;
         let low = exponent(low + 1);
         // The implicit bit of normal numbers is bit 23; the last bit of subnormal ones is worth 2^-149.
+        // Trailing zeros that all numbers share: bf16 parts have 8 bits, and integers few.
         let bits = 24 - (all & FRACTION | (FRACTION + 1)).trailing_zeros() as i32;
         Range { low, high: exponent(high), grid: low.max(-126) - (bits - 1), bits }
     }
@@ -74,6 +75,7 @@ impl Range {
     /// With the sum below 2^(g + places), no addition's error exceeds 2^(g + places + 1 - 53), and all are multiples of
     /// 2^g: so their own sum is exact while `terms` of them stay below 2^(g + 53).
     pub fn sums_exact_in_two_f64(self, other: Range, terms: usize, rounded: bool) -> bool {
+        // The errors of the high parts are added up too: these sums need room of their own.
         self.places(other, terms, rounded) + 1 + log2_up(terms) <= 2 * 53
     }
 }

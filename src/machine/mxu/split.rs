@@ -74,6 +74,7 @@ impl Passes {
     }
 
     pub(super) const ONE_PAIR: [[usize; 2]; 1] = [[0, 0]];
+    // The product of both low parts is left out: it is below the last roundings (FACTS 2.3).
     pub(super) const THREE_PAIRS: [[usize; 2]; 3] = [[1, 0], [0, 1], [0, 0]];
     /// m.m + h.l + l.h + h.m + m.h, then h.h.
     pub(super) const SIX_PAIRS: [[usize; 2]; 6] = [[1, 1], [0, 2], [2, 0], [0, 1], [1, 0], [0, 0]];

@@ -33,6 +33,7 @@ impl Unit {
     pub fn for_products(self, k: usize) -> Unit {
         let is_cut = |cut: &NonZeroUsize| match self.accumulation {
             Accumulation::Tiled => cut.get() < k,
+            // A cut between whole blocks changes nothing: a running sum ends a block there anyway.
             Accumulation::Running => cut.get() < k && !cut.get().is_multiple_of(self.block.get()),
             _ => false,
         };
@@ -78,6 +79,7 @@ pub fn matmul_on(
     if unit.accumulation == Accumulation::Running {
         return go_on(instructions, Problem { lhs, rhs, m, k, n, passes, unit }, cut, out);
     }
+    // Each stretch starts from +0, as an accumulator of its own; the published sums of Pallas kernels are such (FACTS 2.5).
     let mut stretch = vec![0.0; m * n];
     for start in (0..k).step_by(cut) {
         let end = k.min(start + cut);

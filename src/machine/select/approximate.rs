@@ -146,6 +146,7 @@ fn reduced(row: &[f32], indices: &[i64], reduction: &Reduction) -> (Vec<f32>, Ve
     let mut best = vec![f32::NEG_INFINITY; bins];
     let mut at = vec![-1i64; bins];
     if binning == Binning::Contiguous {
+        // The last bins may stay empty.
         let each = row.len().div_ceil(bins);
         for (j, (v, index)) in row.iter().zip(indices).enumerate() {
             keep(&mut best[j / each], &mut at[j / each], *v, *index, flush);
@@ -188,6 +189,7 @@ pub fn aggregate(values: &[f32], indices: &[i64], k: usize, size: usize, flush: 
         let order = sort_indices(values, comparator, flush, Ties::InOrder);
         order.into_iter().take(size).map(|i| (values[i as usize], indices[i as usize])).unzip()
     };
+    // Fewer bins than places: the rest says of itself that there was no element.
     best.resize(size, f32::NEG_INFINITY);
     at.resize(size, -1);
     (best, at)

@@ -15,6 +15,7 @@ pub fn sort_items(items: &mut Vec<u64>) {
         return items.sort_unstable();
     }
     let digit = |item: u64, pass: usize| (item >> (32 + DIGIT * pass as u32)) as usize & (BUCKETS - 1);
+    // All passes count in one run over the items: what a pass moves does not change how many keys have a digit.
     let mut counts = [[0u32; BUCKETS]; PASSES];
     for item in items.iter() {
         for (pass, counts) in counts.iter_mut().enumerate() {

@@ -26,6 +26,7 @@ pub fn top_k(row: &[f32], k: usize, largest: bool) -> Vec<usize> {
     let mut keys: Vec<u64> = row.iter().enumerate().map(key).collect();
     let k = k.min(keys.len());
     if k < keys.len() && k > 0 {
+        // Keys are unique, since they hold the position: an unstable selection has one result.
         keys.select_nth_unstable(k - 1);
         keys.truncate(k);
     }
@@ -64,6 +65,7 @@ pub fn sort_by<T: Copy>(ties: Ties, items: &mut Vec<T>, mut less: impl FnMut(T, 
         Ties::InOrder => merge_sort(items, less),
         Ties::Unstable(algorithm) => {
             let mut order: Vec<u64> = (0..items.len() as u64).collect();
+            // The algorithm moves numbers, whatever the items are: its comparisons and moves are those of the library.
             algorithm.0.sort(&mut order, &mut |a, b| less(items[a as usize], items[b as usize]));
             *items = order.into_iter().map(|at| items[at as usize]).collect();
         }
@@ -114,6 +116,7 @@ fn merge_sort<T: Copy>(items: &mut Vec<T>, mut less: impl FnMut(T, T) -> bool) {
             let (left, right) = pair.split_at(run.min(pair.len()));
             let (mut l, mut r) = (0, 0);
             while l < left.len() && r < right.len() {
+                // Only a right element that is less goes first: equal ones keep their order.
                 if less(right[r], left[l]) {
                     merged.push(right[r]);
                     r += 1;

@@ -36,16 +36,16 @@ pub fn pick(tracer: &Tracer, site: &Site) -> Symbols {
 static EITHER: LazyLock<Symbol> = LazyLock::new(|| Key::Either.mixer().symbol());
 
 /// Rows of an array along the dims whose index an argument decides.
-struct Lanes {
+struct IndexedRows {
     /// The symbol of each lane, by the other dims' indices; what is known of all its elements is known of it.
     symbols: Vec<Symbol>,
     /// Steps among lanes; 0 along the dims that lanes lie in.
     steps: Vec<usize>,
 }
 
-impl Lanes {
+impl IndexedRows {
     /// Lanes of an array of these dims, along the `open` ones.
-    fn new(elements: &[Symbol], dims: &[usize], open: &[bool]) -> Lanes {
+    fn new(elements: &[Symbol], dims: &[usize], open: &[bool]) -> IndexedRows {
         let mut steps = vec![0; dims.len()];
         let mut count = 1;
         for d in (0..dims.len()).rev().filter(|d| !open[*d]) {
@@ -62,7 +62,7 @@ impl Lanes {
         });
         let symbol =
             |(mixer, one): (Mixer, Option<Symbol>)| one.map_or(mixer.symbol(), |one| mixer.symbol().one_of(one, one));
-        Lanes { symbols: lanes.into_iter().map(symbol).collect(), steps }
+        IndexedRows { symbols: lanes.into_iter().map(symbol).collect(), steps }
     }
 
     fn at(&self, index: impl Iterator<Item = usize>) -> Symbol {
@@ -97,7 +97,7 @@ fn slice(tracer: &Tracer, site: &Site, sizes: &[usize]) -> Symbols {
     let dims = site.dims(0);
     let starts = clamped_starts(tracer, site, 1, dims, sizes);
     let open = is_open(&starts, dims, sizes);
-    let lanes = Lanes::new(site.of(0), dims, &open);
+    let lanes = IndexedRows::new(site.of(0), dims, &open);
     let pick = Key::Pick.mixer();
     let mut elements = Vec::with_capacity(sizes.iter().product());
     movement::for_each_index(sizes, |_, index| {
@@ -116,7 +116,7 @@ fn update(tracer: &Tracer, site: &Site) -> Symbols {
     let (dims, sizes) = (site.dims(0), site.dims(1));
     let starts = clamped_starts(tracer, site, 2, dims, sizes);
     let open = is_open(&starts, dims, sizes);
-    let lanes = Lanes::new(site.of(1), sizes, &open);
+    let lanes = IndexedRows::new(site.of(1), sizes, &open);
     let choice = Key::Update.mixer();
     let mut elements = site.of(0).to_vec();
     movement::for_each_index(dims, |flat, index| {
@@ -147,7 +147,7 @@ fn gather(tracer: &Tracer, site: &Site, numbers: &GatherDims) -> Symbols {
     let open: Vec<bool> =
         (0..dims.len()).map(|d| numbers.start_index_map.contains(&d) && dims[d] != sizes[d]).collect();
     // An index may be known for some elements and not for others.
-    let mut lanes: HashMap<Vec<bool>, Lanes> = HashMap::new();
+    let mut lanes: HashMap<Vec<bool>, IndexedRows> = HashMap::new();
     let others: Vec<usize> = (0..starts_dims.len()).filter(|d| *d != numbers.index_vector_dim).collect();
     let batch_dims: Vec<usize> = (0..out_dims.len()).filter(|d| !numbers.offset_dims.contains(d)).collect();
     let sliced = |d: &usize| !numbers.collapsed_slice_dims.contains(d) && !numbers.operand_batching_dims.contains(d);
@@ -179,7 +179,7 @@ fn gather(tracer: &Tracer, site: &Site, numbers: &GatherDims) -> Symbols {
             elements.push(site.of(0)[(0..dims.len()).map(|d| at(d) * strides[d] as usize).sum::<usize>()]);
             return;
         }
-        let lanes = lanes.entry(open.clone()).or_insert_with(|| Lanes::new(site.of(0), dims, &open));
+        let lanes = lanes.entry(open.clone()).or_insert_with(|| IndexedRows::new(site.of(0), dims, &open));
         let lane = lanes.at((0..dims.len()).map(|d| if open[d] { 0 } else { at(d) }));
         let mut mixer = choice.and(lane);
         for (d, start) in starts.iter().enumerate().filter(|(d, _)| open[*d]) {
@@ -195,7 +195,7 @@ fn gather(tracer: &Tracer, site: &Site, numbers: &GatherDims) -> Symbols {
 const FOLLOWED: usize = 1 << 16;
 
 /// A scatter as steps: windows of these extents, updates in their own order, one after the other.
-struct Steps<'s> {
+struct ScatterSteps<'s> {
     site: &'s Site<'s>,
     /// Extents of the arrays, and of a window along each of their dims.
     dims: &'s [usize],
@@ -211,8 +211,8 @@ struct Write {
     condition: Option<Symbol>,
 }
 
-impl<'s> Steps<'s> {
-    fn new(site: &'s Site, numbers: &ScatterDims) -> Steps<'s> {
+impl<'s> ScatterSteps<'s> {
+    fn new(site: &'s Site, numbers: &ScatterDims) -> ScatterSteps<'s> {
         let count = site.operands.len() / 2;
         let (dims, starts, update_dims) = (site.dims(0), site.of(count), site.dims(count + 1));
         let mut updates = Vec::with_capacity(update_dims.iter().product());
@@ -223,7 +223,7 @@ impl<'s> Steps<'s> {
             };
             updates.push((windows.iter().map(start).collect(), offsets.to_vec()));
         });
-        Steps { site, dims, sizes: numbers.window_sizes(dims.len(), update_dims), updates }
+        ScatterSteps { site, dims, sizes: numbers.window_sizes(dims.len(), update_dims), updates }
     }
 
     /// The places along a dim that an update may reach, from the first on; a window that does not lie inside reaches none.
@@ -286,7 +286,7 @@ impl<'s> Steps<'s> {
 /// Updates in their own order, one after the other. Where an argument decides an index, each element is a choice by that index.
 pub fn scatter(tracer: &Tracer, site: &Site, numbers: &ScatterDims, to_apply: ComputationId) -> Result<Symbols> {
     let count = site.operands.len() / 2;
-    let steps = Steps::new(site, numbers);
+    let steps = ScatterSteps::new(site, numbers);
     if steps.reached().is_some_and(|reached| reached > FOLLOWED) {
         return Ok(steps.whole(tracer.region(to_apply)?));
     }

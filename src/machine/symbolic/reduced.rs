@@ -209,6 +209,7 @@ fn windows(tracer: &Tracer, site: &Site, window: &Window, of: impl Fn(&[Symbol])
     let extents: Vec<usize> = window.0.iter().map(|w| w.size).collect();
     let out_dims = site.instruction.shape.dims();
     let shown = out_dims.iter().chain(&extents).try_fold(1usize, |shown, extent| shown.checked_mul(*extent));
+    // Overlapping windows show an element many times: the budget is of what is looked at, not of what there is.
     tracer.spend(site.instruction, shown.unwrap_or(usize::MAX))?;
     let mut results = Vec::with_capacity(out_dims.iter().product());
     let mut row = Vec::new();

@@ -168,6 +168,7 @@ impl<'a> Tracer<'a> {
                 }
             };
             let value = match &instruction.settings {
+                // A setting may change bits in a way that the machine does not follow: equal settings keep equal symbols, others do not.
                 Some(settings) if !self.permits.without_settings => under(settings, value),
                 _ => value,
             };
@@ -198,6 +199,7 @@ impl<'a> Tracer<'a> {
         if room::is_empty(instruction) {
             return Ok(empty(shape));
         }
+        // What no argument decides is a number, and the machine's own: only equal numbers get equal symbols.
         if let Some(value) = self.computed(&site)? {
             return Ok(value);
         }
@@ -238,6 +240,7 @@ impl<'a> Tracer<'a> {
         match domain::run(&mut trips, &site.instruction.op, site.operands.clone())? {
             Ran::Value(value) => Ok(value),
             Ran::Open | Ran::Endless => {
+                // A loop that is not followed to its end costs what it costs as a whole.
                 self.left.set(budget);
                 self.whole_loop(site)
             }
@@ -254,6 +257,7 @@ impl<'a> Tracer<'a> {
         let value = |(operand, shape): (&Symbols, &&Shape)| operand.as_array().value(shape.element_type());
         let values: Option<Vec<_>> = site.operands.iter().zip(&site.shapes).map(value).collect();
         let Some(values) = values else { return Ok(None) };
+        // Products in flight have no value of f32 that the machine could take.
         let exact = site.operands.iter().any(|operand| operand.as_array().exact)
             || matches!(site.kernel.code, Code::Product { .. });
         if exact {
@@ -266,6 +270,7 @@ impl<'a> Tracer<'a> {
 
     /// A loop as a whole, by the symbols of its condition and its body.
     fn whole_loop(&self, site: &Site) -> Result<Symbols> {
+        // What was taken as a whole is told: equality then rests on the loop's text.
         self.grounds.borrow_mut().loops.insert(site.instruction.name.clone());
         let mut mixer = Key::While.mixer();
         for region in site.instruction.op.callees() {
@@ -276,6 +281,7 @@ impl<'a> Tracer<'a> {
 
     /// The symbol of a computation over arrays.
     fn array_region(&self, region: ComputationId) -> Result<Symbol> {
+        // Parameters of a region have symbols of their own, so that its result is the same wherever it is called.
         if let Some(symbol) = self.regions.borrow().get(&region) {
             return Ok(*symbol);
         }

@@ -10,6 +10,7 @@ pub fn round_to(dtype: DType, values: &mut [f32]) {
     match (dtype, dtype.format()) {
         (DType::F32 | DType::F64, _) | (_, None) => {}
         (DType::BF16, _) => simd::widest(ToBf16(values)),
+        // The other narrow types are rare, and one rounding from f64 is right for all of them.
         (_, Some(format)) => {
             values.iter_mut().for_each(|v| *v = round_f64(format, f64::from(*v), Direction::NearestEven) as f32);
         }
@@ -61,6 +62,7 @@ pub fn reduced_format(source: &Format, exponent_bits: u32, mantissa_bits: u32) -
         bias: (1 << (exponent_bits.clamp(1, source.exponent_bits) - 1)) - 1,
         specials: Specials::Ieee,
     };
+    // With the exponents of its source it keeps subnormals: only a smaller range flushes (FACTS 1.4).
     let floor = if narrower { format.min_normal() } else { 0.0 };
     (narrower || mantissa_bits < source.fraction_bits).then_some((format, floor))
 }

@@ -94,12 +94,15 @@ impl Shares {
         }
         let half_ulp = crate::num::F32.ulp(exact) / 2.0;
         match self.unary {
+            // An exponential's error goes with the fraction of x / ln 2: the integer part only moves the exponent.
             Unary::Exponential => self.around_zero(wide * LOG2_E) * bound.least_at(1.0).relative * magnitude,
             Unary::ExponentialMinusOne => self.around_zero(wide * LOG2_E) * bound.at(magnitude),
             Unary::Log => self.of_logarithm(wide, bound),
+            // Near 0 the result is as small as x: the bound is one of its own size, not that of a logarithm.
             Unary::LogPlusOne if wide.abs() < 0.25 => self.at(mantissa(1.0 + wide)) * bound.at(magnitude),
             Unary::LogPlusOne => self.of_logarithm(1.0 + wide, bound),
             Unary::Sqrt | Unary::Rsqrt => self.at(mantissa_of_square(wide)) * half_ulp,
+            // An odd function stays odd: its share is that of the magnitude.
             Unary::Sine => self.around_zero(wide.abs() * FRAC_2_PI) * half_ulp * wide.signum(),
             Unary::Cosine => self.around_zero(wide.abs() * FRAC_2_PI) * half_ulp,
             Unary::Tan => self.around_zero(wide.abs() * FRAC_2_PI) * bound.at(magnitude) * wide.signum(),
@@ -167,6 +170,7 @@ fn ends(salt: u64, largest: f64, piece: usize) -> [f64; 2] {
         // 53 random bits in [-1, 1).
         ((bits >> 11) as f64 / (1u64 << 52) as f64 - 1.0) * largest
     };
+    // Powers of two have no error, as v2 and v3 printed of logarithms (FACTS 3.3).
     [if piece == 0 { 0.0 } else { random(0) }, random(1)]
 }
 

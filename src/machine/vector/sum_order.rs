@@ -173,6 +173,7 @@ pub fn sums(
 ) -> Vec<f32> {
     if width == 1 {
         // In each of these orders one element is added to zeros.
+        // The addition still flushes and rounds.
         return with_adder!(step, unit, adder => values.iter().map(|v| adder.add(0.0, *v)).collect());
     }
     if order != SumOrder::Chain || width == 0 {
@@ -193,6 +194,7 @@ pub fn running_sums(values: &[f32], width: usize, order: ScanOrder, step: StepRo
     in_rows(&mut out, width, ROWS, |first, out| {
         let rows = &values[first * width..first * width + out.len()];
         with_adder!(step, unit, adder => match order {
+            // One block alone is a chain.
             ScanOrder::Blocked(block) if width > block => {
                 let rows = rows.chunks(width).zip(out.chunks_mut(width));
                 rows.for_each(|(row, out)| adder.scan_in_blocks(row, block, out));

@@ -123,7 +123,9 @@ impl Judge for Kept {
             tally.count("truth_kept", kept as u64);
             tally.count("kept_extra", extra as u64);
             tally.count("kept_lost", lost as u64);
+            // Keeping everything is the fault of a running mass that stands still: it is told even within the allowance.
             let all_kept = kept < batch.n && kept + extra - lost == batch.n;
+            // At least one token where there is an allowance: a share of a short nucleus would be less than one.
             let beyond = (extra + lost) as f64
                 > (self.allowance * kept as f64).max(if self.allowance > 0.0 { 1.0 } else { 0.0 });
             tally.count("all_kept", u64::from(all_kept));

@@ -80,6 +80,7 @@ impl Judge for Order {
                         .zip(expected)
                         .enumerate()
                         .find_map(differs)
+                        // Lists of different lengths may agree as far as both go.
                         .or(Some((0, *expected.first().unwrap_or(&0))))
                 }
                 (None, Some(values)) => {

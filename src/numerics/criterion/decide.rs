@@ -223,6 +223,7 @@ impl Criterion {
         let independent = (count * latitude.independent).max(1.0);
         let [low, high] = mean_square_limits(independent, rate).ok_or_else(none)?;
         let common = latitude.mean * count.sqrt();
+        // Errors that depend on each other average out more slowly: their mean is that of fewer of them.
         let widened = 1.0 / latitude.independent.clamp(1.0 / count, 1.0).sqrt();
         Ok(Limits {
             element: deviation(count)? * latitude.tail * (1.0 + latitude.square).sqrt(),
@@ -252,15 +253,18 @@ impl Criterion {
         }
         let total = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>();
         let known = total(&honest.known);
+        // Where operands are hardly rounded, rounding them otherwise explains nothing.
         if known <= 1e-3 * total(&honest.deviation) {
             return Ok(aligned);
         }
         let errors = observed.computed.iter().zip(observed.truth).zip(&honest.known);
         let finite = errors.filter(|((computed, truth), _)| computed.is_finite() && truth.is_finite());
+        // The regression of the errors on the known ones: 1 where operands are rounded like this, 0 where they are not.
         let share = finite.map(|((computed, truth), known)| (computed - truth) * known).sum::<f64>() / known;
         let spread = self.test(&honest.spread(), observed, dots)?;
         match spread.standing {
             Standing::Outside => Ok(aligned),
+            // Results that round operands like the mode may not fall back on the wider limits of those that do not.
             Standing::Conforms if share > ALIGNED => Ok(aligned),
             _ => Ok(Decision { rounds_otherwise: true, ..spread }),
         }
@@ -293,6 +297,7 @@ impl Criterion {
             return Ok(Decision { standing: Standing::Conforms, ..accurate.clone() });
         }
         if let (Standing::Outside, Some(own), [first, ..]) = (declared.standing, own, permitted) {
+            // The mode's own results are honest by definition: if they fail, the model of errors does, and not what is judged.
             let of_mode = self.decide(first, &Observation { computed: own, ..*observed }, dots)?;
             if of_mode.standing == Standing::Outside {
                 let why = of_mode.reasons.iter().map(Reason::to_string).collect::<Vec<_>>().join("; ");
@@ -319,6 +324,7 @@ impl Criterion {
             reasons.push(Reason::Impossible { first: *first, count: statistics.impossible.len() });
         }
         let root = (statistics.outputs as f64).sqrt();
+        // A value that is impossible is no matter of degree.
         let mut excess = if reasons.is_empty() { 0.0 } else { f64::INFINITY };
         if statistics.outputs > 0 {
             let [low, high] = limits.square;
@@ -350,6 +356,7 @@ impl Criterion {
                 let worst = wrong.iter().max_by(|a, b| a.z.abs().total_cmp(&b.z.abs()));
                 reasons.extend(worst.map(|worst| Reason::Products { worst: **worst, count: wrong.len() }));
             }
+            // Small errors excuse no other fault: only without one are they a silent upgrade.
             if reasons.is_empty() && statistics.mean_square < low {
                 reasons.push(Reason::TooSmall { ratio, limit: low.sqrt() });
             }

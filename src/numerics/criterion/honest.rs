@@ -76,6 +76,7 @@ impl Honest {
         let mut start = 0;
         while start < order.len() {
             let mut end = (start + LEAST_IN_A_CLASS).min(order.len());
+            // A class ends between two exponents, and no rest is too small to have a deviation of its own.
             while end < order.len()
                 && (exponent(&order[end]) == exponent(&order[end - 1]) || order.len() - end < LEAST_IN_A_CLASS)
             {
@@ -116,6 +117,7 @@ impl Honest {
 impl Latitude {
     /// The latitude that runs take of foreseen deviations.
     fn of_runs(runs: &[&[f64]], deviation: &[f64]) -> Latitude {
+        // A few runs are no distribution: the least latitude is wider than that of foreseen errors.
         let mut latitude = Latitude { square: 0.5, mean: 0.1, independent: 1.0, tail: 1.5 };
         for run in runs {
             let of = |(error, d): (&f64, &f64)| (*d > 0.0).then_some(error / d);
@@ -128,6 +130,7 @@ impl Latitude {
             let square = z.iter().map(|z| z * z).sum::<f64>() / count;
             let squares: Vec<f64> = z.iter().map(|z| z * z).collect();
             let largest = z.iter().fold(0.0f64, |largest, z| largest.max(z.abs()));
+            // About the largest of so many normal errors.
             let expected = (2.0 * core_math::log(2.0 * count.max(2.0))).sqrt();
             latitude.square = latitude.square.max(0.5 + 2.0 * (square.max(1.0 / square.max(0.1)) - 1.0).abs());
             latitude.mean = latitude.mean.max(0.1 + 2.0 * mean.abs());

@@ -59,6 +59,7 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
                 latitudes[place.value] = Latitude::OneOf { options: place.options.clone(), source: place.source };
             }
             if let Some(sum) = place.in_any_order {
+                // The sum of the same terms in any order encloses each of its rewritings.
                 latitudes[place.value] = Latitude::OneOf { options: vec![sum], source: None };
             }
         }
@@ -69,6 +70,7 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
 /// A mode whose functions err as far as is published of the chip.
 fn erring(mode: &Mode) -> Mode {
     let mut erring = mode.clone();
+    // A mode that names an error model is taken at its word.
     if erring.choices.exp == ErrorModel::CorrectlyRounded {
         erring.choices.exp = ErrorModel::Worst;
     }

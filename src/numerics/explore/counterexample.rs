@@ -124,6 +124,7 @@ pub fn counterexample(
         None => &[Seen::Witnessed],
     };
     for (row, witness) in witnesses {
+        // Rows that an emulated compiler flips come first: their counterexamples can be run.
         let flips = compiled.as_ref().is_some_and(|[off, on]| outcome.difference(row, off, on).is_some());
         rows.push((!flips, row, witness));
     }
@@ -132,6 +133,7 @@ pub fn counterexample(
     for (_, row, witness) in rows.into_iter().take(ROWS) {
         let mut tried = 0;
         for &seen in places {
+            // What a compiler shows beats a smaller one that only the search shows.
             if best.as_ref().is_some_and(|best| best.seen > seen) {
                 break;
             }
@@ -295,6 +297,7 @@ impl Shrinker<'_> {
                 let Ok((smaller, cut)) = axes.resize(&whole, &given, &Kept::from([(axis, left.to_vec())])) else {
                     return Ok(false);
                 };
+                // Until a flip is found in this place, few tries are spent on it: another row may have one at once.
                 let most = if *has_flip { TRIED } else { TRIED.min(self.before + UNSEEN) };
                 let flips = self.tried < most && self.flip(&smaller, &cut, &taken)?.is_some();
                 if flips {
@@ -302,6 +305,7 @@ impl Shrinker<'_> {
                 }
                 Ok(flips)
             };
+            // Elements that an index names have to stay, or the index would be out of bounds.
             let named = axes.index_elements(&given, axis);
             let draws = DRAWN.iter().filter(|size| 2 * **size <= now.extent);
             let mut start = all;
@@ -361,6 +365,7 @@ impl Shrinker<'_> {
         self.tried += 1;
         let choices = permitted(program, self.settings);
         let key = |point: &Point| (point.name.clone(), point.readers.clone(), point.freedom, point.options());
+        // A smaller program may have other choices: then options of the witness mean nothing in it.
         if !choices.points.iter().map(key).eq(self.points.iter().map(key)) {
             return Ok(None);
         }
@@ -387,6 +392,7 @@ impl Shrinker<'_> {
             else {
                 return Ok(None);
             };
+            // The program that is written out must show what the search saw, or the counterexample is of something else.
             if plain.among(&as_declared) != declared || plain.among(&there) != chosen {
                 return Ok(None);
             }

@@ -103,6 +103,7 @@ fn step(program: &Program, analysis: &Analysis, id: ValueId) -> Option<Step> {
         _ => return None,
     };
     let dtype = shape(*operands.first()?).dtype().filter(|dtype| dtype.is_float())?;
+    // Numbers of bf16 in an f32 array lie bf16's steps apart: margins in f32's would say nothing.
     let holds = |id: &ValueId| analysis.precisions()[*id].first().is_some_and(|held| held.within(Precision::of(&BF16)));
     let format = if operands.iter().all(holds) { DType::BF16.format()? } else { dtype.format()? };
     let width = shape(operands[0]).dims().last().copied().unwrap_or(1);
@@ -226,15 +227,18 @@ impl Step {
         let mut order: Vec<usize> = (0..line.len()).collect();
         let larger = |a: &usize, b: &usize| line[*b].declared.total_cmp(&line[*a].declared).then(a.cmp(b));
         let count = count.min(line.len().saturating_sub(1));
+        // One element alone has nothing behind it, and wins.
         if count == 0 {
             return None;
         }
+        // Only the first ones need an order; of the others the highest end is enough.
         order.select_nth_unstable_by(count, larger);
         order[..count].sort_unstable_by(larger);
         let highest = |rest: &[usize]| rest.iter().map(|at| line[*at].hi).fold(f64::NEG_INFINITY, f64::max);
         let mut behind = highest(&order[count..]);
         let mut next = line[order[count]].declared;
         let mut best: Option<(usize, Decision)> = None;
+        // From the back, so that what lies behind each place is known when it is looked at.
         for place in (0..count).rev() {
             let first = line[order[place]];
             let found = self.decision(vec![start + order[place]], first, next, behind);

@@ -16,6 +16,7 @@ pub(super) fn fewest<E>(
         let size = left.len().div_ceil(parts);
         let part = |at: usize| at * size..((at + 1) * size).min(left.len());
         let count = left.len().div_ceil(size);
+        // ddmin (Zeller and Hildebrandt 2002): parts alone first, then all but one.
         let alone = (0..count).map(|at| (left[part(at)].to_vec(), 2));
         let others = (0..count).filter(|_| count > 2).map(|at| {
             let (before, after) = (&left[..part(at).start], &left[part(at).end..]);
@@ -33,6 +34,7 @@ pub(super) fn fewest<E>(
                 found = Some(candidate.clone());
                 (left, parts) = (candidate, of);
             }
+            // Smaller parts once no large one can go.
             None if parts < left.len() => parts = (2 * parts).min(left.len()),
             None => break,
         }
@@ -59,6 +61,7 @@ pub(super) fn simpler(data: &Data, at: usize) -> Vec<Data> {
     let value = data.get_i64(at);
     let mut values = vec![0, 1];
     values.extend((1..u64::BITS).rev().map(|shift| value >> shift).filter(|half| half.abs() > 1));
+    // Only what is simpler than the number itself is worth trying.
     values.truncate(values.iter().position(|simple| *simple == value).unwrap_or(values.len()));
     let replaced = |simple: i64| {
         let mut all = data.to_i64s();

@@ -52,6 +52,7 @@ pub fn outside(enclosed: &[Enclosed], results: &[Tensor]) -> Vec<Outside> {
 /// these is permitted. Integers are one number.
 pub fn outside_of_printed(enclosed: &[Enclosed], printed: &[Vec<[f64; 2]>]) -> Vec<Outside> {
     let of = |(output, (enclosed, printed)): (usize, (&Enclosed, &Vec<[f64; 2]>))| {
+        // A printed integer has no digits that are unknown; a range around none of them is no integer.
         let integer = |at: usize| {
             let middle = (printed[at][0] + printed[at][1]) / 2.0;
             (middle == middle.round()).then_some(middle as i64)
@@ -72,6 +73,7 @@ fn floats_outside(floats: &[Interval], given: impl Fn(usize) -> [f64; 2]) -> Out
         |at: usize| floats[at].is_unknown() || floats[at].lo == f64::NEG_INFINITY && floats[at].hi == f64::INFINITY;
     let holds = |at: usize| {
         let ([lo, hi], x) = (given(at), floats[at]);
+        // A printed number stands for a range: it is outside only if no number of its range is inside.
         is_open(at) || if x.is_nan() { lo.is_nan() } else { x.lo <= hi && lo <= x.hi }
     };
     let unknown = (0..floats.len()).filter(|at| is_open(*at)).count();

@@ -59,6 +59,7 @@ pub fn repair(
     if candidates.is_empty() {
         return Ok(None);
     }
+    // Whether a guard helps is a matter of proof: no search for a witness is needed.
     let few = Settings { choices: 1, ..settings.clone() };
     let with = |set: &[Spot]| -> Result<Repair, ExploreError> {
         // A guard is a rounding to bf16 where one stands already: what is declared stays as it is.
@@ -69,6 +70,7 @@ pub fn repair(
     };
     let mut best = with(&candidates)?;
     let most = best.proven[0];
+    // If not even all guards together prove more, no part of them does.
     if most <= count_proven(found) {
         return Ok(None);
     }
@@ -80,6 +82,7 @@ pub fn repair(
         if one.proven[0] > best.proven[0] || one.proven[0] == best.proven[0] && one.guards.len() < best.guards.len() {
             best = one;
         }
+        // Candidates come by size: no later set is smaller.
         if best.proven[0] >= most && best.guards.len() <= set.len() {
             break;
         }

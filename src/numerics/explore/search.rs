@@ -62,6 +62,7 @@ impl<'a> Search<'a> {
     ) -> Search<'a> {
         let all = choices.points_of(&outcome.values);
         let (cuts, points): (Vec<usize>, Vec<usize>) =
+            // Where K is cut is an attribute of a dot, not another operand: it needs a mode of its own to be evaluated.
             all.into_iter().partition(|at| choices.points[*at].freedom == Freedom::Order);
         let searched = Searched { points: points.len(), ..Searched::default() };
         Search {
@@ -95,6 +96,7 @@ impl<'a> Search<'a> {
         if self.settings.permits(Freedom::Order) {
             for other in self.other_orders() {
                 let few = if count <= 256 { self.every() } else { self.some() };
+                // A row that has a witness needs no other: later modes look at those that are left.
                 self.evaluate(&other, declared, &self.left(rows), few)?;
             }
             if !self.cuts.is_empty() {
@@ -142,6 +144,7 @@ impl<'a> Search<'a> {
             taken = next;
             let has_changed = replay.update()?;
             self.searched.choices += 1;
+            // A choice that changes no value of the outcome has the verdict of the one before.
             if differing.is_none() || self.outcome.values.iter().any(|id| has_changed[*id]) {
                 let chosen = self.outcome.tensors(&replay)?;
                 let difference = |row: &usize| Some((*row, self.outcome.difference(*row, declared, &chosen)?));
@@ -150,6 +153,7 @@ impl<'a> Search<'a> {
             let size = taken.iter().filter(|option| **option > 0).count();
             for (row, differs) in differing.iter().flatten() {
                 if self.found.get(row).is_none_or(|(known, _)| size < *known) {
+                    // A witness is told in the plainest mode that computes it.
                     let mode = self.plainly(mode, &taken);
                     let witness = Witness { taken: taken.clone(), mode, differs: *differs };
                     self.found.insert(*row, (size, witness));
@@ -173,6 +177,7 @@ impl<'a> Search<'a> {
     /// Every choice, so that each differs from the one before in one point: the last points, which little depends on, most
     /// often (a reflected Gray code of mixed radix; Knuth, TAOCP 7.2.1.1, algorithm H).
     fn every(&self) -> Box<dyn Iterator<Item = Vec<usize>> + 'a> {
+        // Replaying begins at the first value that changes: late points are cheap, and change most often.
         let points: Vec<usize> = self.points.iter().rev().copied().collect();
         let radix: Vec<usize> = points.iter().map(|at| self.choices.points[*at].options()).collect();
         let mut digits = vec![0; points.len()];
@@ -221,6 +226,7 @@ impl<'a> Search<'a> {
         let tried = 2 + alone.len() + without.len();
         let number = (points.len() * points.len().saturating_sub(1) / 2).min((room / 2).saturating_sub(tried));
         let drawn = room.saturating_sub(tried + number) as u64;
+        // Pairs get what is left of half the room, and chance the rest.
         let pairs = {
             let points = points.clone();
             let each = move |i: usize| (0..i).map(move |j| (i, j));

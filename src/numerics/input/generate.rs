@@ -38,6 +38,7 @@ pub(super) fn each<'s>(
 ) -> Result<Vec<Option<Tensor>>, InputError> {
     if let Some(first) = arguments.first() {
         let asked = rows.end.saturating_sub(rows.start);
+        // Each row has a stream of its own: another number of rows would give other rows their bits.
         if first.rows() as u64 != asked {
             return Err(InputError::Rows { argument: first.name.clone(), has: first.rows(), asked });
         }
@@ -51,6 +52,7 @@ pub(super) fn each<'s>(
         let (argument, spec) = (&arguments[number], spec(number));
         let input = spec.input();
         input.check(spec, arguments).map_err(|source| InputError::Unsuitable { input: input.name(), source })?;
+        // Only the first argument has rows of the batch; weights are the same for all of them.
         let first_row = if number == 0 { rows.start } else { 0 };
         let place = Place { number, first_row, size: sizes[number] };
         let data = match spec.grid(argument.dtype) {
@@ -80,6 +82,7 @@ fn each_row<T: Clone + Default>(
     let argument = &arguments[place.number];
     let mut values = Vec::new();
     let too_large = |_| InputError::TooLarge { argument: argument.name.clone(), dims: argument.dims.clone() };
+    // A size that a suite asks for may be beyond memory: that is an error and no abort.
     values.try_reserve_exact(place.size).map_err(too_large)?;
     values.resize(place.size, T::default());
     let per_row = (place.size / argument.rows().max(1)).max(1);
@@ -105,6 +108,7 @@ fn floats(
             deadline::check();
             spec.input().fill(&row, sampler, out);
         }
+        // A type that is filled with another's numbers keeps to that grid; its own grid is rounded to when it is stored.
         if argument.dtype.format() != Some(grid) {
             part.iter_mut().for_each(|v| *v = round_f64(grid, *v, Direction::NearestEven));
         }
@@ -121,6 +125,7 @@ fn integers(streams: &Streams, arguments: &[Argument], place: Place) -> Result<D
     let value_bits = dtype.bits() - u32::from(dtype.is_signed());
     let limit = match dtype {
         DType::Pred => 2,
+        // Integers are taken for indices into the first argument's rows, where the type holds these.
         _ => (arguments[0].width() as u64).min(1u64.checked_shl(value_bits).unwrap_or(u64::MAX)),
     };
     let values = each_row(streams, arguments, place, |_, sampler, part: &mut [i64]| {

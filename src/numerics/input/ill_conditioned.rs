@@ -42,6 +42,7 @@ impl Input for IllConditioned {
                 lhs.name, lhs.dims, rhs.name, rhs.dims
             )));
         }
+        // One pair that cancels and one number that is left: two products have nothing else to be ill-conditioned by.
         if k < 3 {
             return Err(Unfit::new(format!("k = {k} products cannot cancel, 3 can")).argument(0));
         }
@@ -49,6 +50,7 @@ impl Input for IllConditioned {
         let (halvings, lhs_size) = (halvings(cond), remainder(k as f64, cond));
         let smallest = [lhs_size, core_math::exp2(-f64::from(halvings))];
         for (at, (operand, smallest)) in [lhs, rhs].into_iter().zip(smallest).enumerate() {
+            // Rounded to a subnormal the small part would be another number, and the condition another one.
             if let Some(format) = spec.grid(operand.dtype).filter(|format| smallest < format.min_normal()) {
                 let name = &operand.name;
                 let format = format.name;
@@ -90,6 +92,7 @@ fn fill_lhs(row: &Row, sampler: &mut Sampler, out: &mut [f64]) {
         let size = places.group_size(slot);
         // Rounded here, so that doubling and negating stay exact.
         let z = round_f64(row.format, sampler.normal(), Direction::NearestEven);
+        // For even k three products cancel, so that one index is left over for the small one.
         let first = if size == 2 { z } else { 2.0 * z };
         out[places.index(slot)] = first;
         for other in slot + 1..slot + size {

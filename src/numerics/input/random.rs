@@ -36,6 +36,7 @@ impl Sampler {
     /// Uniform on (0, 1), an odd multiple of 2^-53.
     #[inline]
     pub fn open_uniform(&mut self) -> f64 {
+        // Odd multiples of the unit: neither 0 nor 1, whose logarithms are no numbers to draw.
         ((self.bits() >> 12 << 1) + 1) as f64 * UNIT
     }
 
@@ -65,6 +66,7 @@ impl Sampler {
             return spare;
         }
         let (u, v, squared) = self.disc();
+        // Marsaglia's polar method: a logarithm and a root, both correctly rounded, so that all platforms draw the same bits.
         let factor = (-2.0 * core_math::log(squared) / squared).sqrt();
         self.spare = Some(v * factor);
         u * factor
@@ -81,6 +83,7 @@ impl Sampler {
     pub fn below(&mut self, limit: u64) -> u64 {
         let mut product = u128::from(self.bits()) * u128::from(limit);
         if (product as u64) < limit {
+            // Lemire's method: draws from the short last interval are thrown away, so that no number is more likely.
             let short = limit.wrapping_neg() % limit;
             while (product as u64) < short {
                 product = u128::from(self.bits()) * u128::from(limit);
@@ -96,10 +99,12 @@ impl Sampler {
         let mut chosen = Vec::with_capacity(count.min(limit));
         for last in limit.saturating_sub(count)..limit {
             let candidate = self.below(last as u64 + 1) as usize;
+            // Floyd's method: memory and draws are those of what is chosen, however large the range is.
             let next = if taken.insert(candidate) { candidate } else { last };
             taken.insert(next);
             chosen.push(next);
         }
+        // Floyd's order is not random: later numbers come later more often.
         for i in (1..chosen.len()).rev() {
             chosen.swap(i, self.below(i as u64 + 1) as usize);
         }

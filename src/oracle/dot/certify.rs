@@ -76,6 +76,7 @@ impl Certified {
             return self.rounded;
         }
         let Interval { lo, hi } = self.enclosure;
+        // Of two neighbours one has an odd last bit: it stands for all numbers between them.
         let odd = if lo == hi || lo.to_bits() & 1 == 1 { lo } else { hi };
         round_f64(format, odd, direction)
     }

@@ -91,6 +91,7 @@ pub fn enclosed_products(lhs: &Entries, rhs: &Entries, [m, k, n]: [usize; 3], de
             }
             for (i, row) in rows.clone().enumerate() {
                 for j in 0..columns.len() {
+                    // Vectors that are not answered were zeroed before the products: their results mean nothing.
                     let known = left.is_regular(i) && right.is_regular(j);
                     if known {
                         out[row * n + columns.start + j] = tile.result(i * columns.len() + j, k);
@@ -104,7 +105,7 @@ pub fn enclosed_products(lhs: &Entries, rhs: &Entries, [m, k, n]: [usize; 3], de
 
 /// Properties of one vector over all its blocks so far.
 #[derive(Clone, Copy, Debug)]
-struct Vector {
+struct VectorFacts {
     /// All entries are finite and the largest is within the limits.
     is_moderate: bool,
     /// Whether all entries are exactly zero.
@@ -117,7 +118,7 @@ struct Vector {
 struct Side {
     depth: usize,
     length: usize,
-    vectors: Vec<Vector>,
+    vectors: Vec<VectorFacts>,
     hi: Vec<f64>,
     lo: Vec<f64>,
     error: Vec<f64>,
@@ -151,7 +152,7 @@ impl Side {
 
     fn start(&mut self, count: usize) {
         self.vectors.clear();
-        self.vectors.resize(count, Vector { is_moderate: true, is_zero: true, is_exact: true });
+        self.vectors.resize(count, VectorFacts { is_moderate: true, is_zero: true, is_exact: true });
     }
 
     fn count(&self) -> usize {
@@ -386,6 +387,7 @@ impl ResultTile {
             let (a, b) = (left.vectors(&left.parts[p]), right.vectors(&right.rests[depth - p]));
             dgemm(a, b, &mut self.smalls, true);
         }
+        // The rest of the left side meets all of the right one: together with the parts above each product is taken once.
         if left_rests[depth] && right_rests[0] {
             dgemm(left.vectors(&left.rests[depth]), right.vectors(&right.rests[0]), &mut self.smalls, true);
         }
@@ -397,6 +399,7 @@ impl ResultTile {
         if !right_exact {
             dgemm(left.vectors(&left.outer), right.vectors(&right.error), &mut self.bounds, true);
         }
+        // Parts alone multiply and add exactly: only what was rounded needs a bound.
         if is_rounded || !left_exact || !right_exact {
             for (i, bounds) in self.bounds.chunks_exact_mut(right.count().max(1)).enumerate() {
                 dispatch(Roundings { left, right, row: i, weight: roundings(depth, k), bounds });

@@ -48,6 +48,7 @@ fn slice_where_needed(rows: &mut Panel, columns: &mut Panel) {
         exact += (0..columns.count()).filter(|j| span * columns.block_of(*j).span <= ALL_53_BITS).count();
         seen += columns.count();
     }
+    // Slicing makes three products of one: it pays if more than an eighth of the pairs needs it.
     if 8 * exact >= 7 * seen {
         return;
     }
@@ -113,6 +114,7 @@ impl SlicedSums {
                     }
                     Certified::within(total, rest, bound).map(|certified| (certified, false))
                 };
+                // The cheap bound is of norms; the closer one looks at each block, and is asked only where that fails.
                 each(i, j, answer(*bound).or_else(|| answer(closer_bound(rows, columns, i, j))));
             }
         }

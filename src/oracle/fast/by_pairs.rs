@@ -43,13 +43,13 @@ impl<K: kernels::Kernel> Kernel for ByPairs<K> {
 }
 
 /// The kernel of one element.
-struct One<K> {
+struct ElementKernel<K> {
     kernel: K,
     x: Interval,
     y: Interval,
 }
 
-impl<K: Kernel> Loop for One<K> {
+impl<K: Kernel> Loop for ElementKernel<K> {
     type Output = Interval;
 
     #[inline(always)]
@@ -67,10 +67,10 @@ fn by_pairs<K>(kernel: K, range: Interval) -> ByPairs<K> {
 /// A function of one interval; cbrt is MPFR's alone.
 pub fn of(unary: Unary, x: Interval) -> Interval {
     let regular = match unary {
-        Unary::Cosine => widest(One { kernel: by_pairs(kernels::Cosine, WITHIN_ONE), x, y: x }),
-        Unary::Erf => widest(One { kernel: by_pairs(kernels::Erf, WITHIN_ONE), x, y: x }),
-        Unary::Sine => widest(One { kernel: by_pairs(kernels::Sine, WITHIN_ONE), x, y: x }),
-        Unary::Tan => widest(One { kernel: by_pairs(kernels::Tan, Interval::UNKNOWN), x, y: x }),
+        Unary::Cosine => widest(ElementKernel { kernel: by_pairs(kernels::Cosine, WITHIN_ONE), x, y: x }),
+        Unary::Erf => widest(ElementKernel { kernel: by_pairs(kernels::Erf, WITHIN_ONE), x, y: x }),
+        Unary::Sine => widest(ElementKernel { kernel: by_pairs(kernels::Sine, WITHIN_ONE), x, y: x }),
+        Unary::Tan => widest(ElementKernel { kernel: by_pairs(kernels::Tan, Interval::UNKNOWN), x, y: x }),
         _ => IRREGULAR,
     };
     if regular.lo > regular.hi { functions::of_interval(unary, x) } else { regular }
@@ -79,7 +79,7 @@ pub fn of(unary: Unary, x: Interval) -> Interval {
 /// A function of two intervals.
 pub fn of_two(function: Bivariate, x: Interval, y: Interval) -> Interval {
     let regular = match function {
-        Bivariate::Power => widest(One { kernel: by_pairs(kernels::Power, Interval::UNKNOWN), x, y }),
+        Bivariate::Power => widest(ElementKernel { kernel: by_pairs(kernels::Power, Interval::UNKNOWN), x, y }),
         Bivariate::Atan2 => IRREGULAR,
     };
     if regular.lo > regular.hi { functions::of_intervals(function, x, y) } else { regular }

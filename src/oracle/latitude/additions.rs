@@ -45,6 +45,7 @@ impl Pass<'_, Fast> {
         shapes: &[&Shape],
         (additions, rounding): (&Additions, &Rounding),
     ) -> Result<Value<Fast>, OracleError> {
+        // What operands lose on their way in is theirs: it is added before anything is multiplied.
         if let Some((below, loses)) = additions.intake {
             operands = operands.into_iter().map(|operand| self.widened_below(operand, below, loses)).collect();
         }
@@ -65,6 +66,7 @@ impl Pass<'_, Fast> {
             Op::Dot { .. } => 0.0,
             _ => self.world.number(operands[1].floats(), 0).abs().hi,
         };
+        // Each further init is an error of its own size (FACTS 3.2).
         let again = (additions.inits.max(1) - 1) as f64 * init;
         let least = additions.least.filter(|_| is_rising);
         // Where errors may be as large as the sum, the largest term says more.
@@ -87,6 +89,7 @@ impl Pass<'_, Fast> {
         let of_additions = |at: usize, sum: Interval, magnitude: f64| match &additions.order {
             None => settle::up(additions.share * magnitude),
             Some(order) => {
+                // A partial sum is at most the sum of all terms of its sign: half of the magnitudes and half of the sum.
                 let subset = ((magnitude + sum.abs().hi) / 2.0 * (1.0 + 4.0 * f64::EPSILON)).min(magnitude);
                 // The radii of operands are in the magnitudes, and not in those of middles.
                 let along_k = |[sum, middles]: [f64; 2]| sum + (magnitude - middles).max(0.0);
@@ -96,6 +99,7 @@ impl Pass<'_, Fast> {
         };
         let bounded = |(at, sum, total): (usize, Interval, Interval)| {
             let magnitude = (total.hi + again).next_up();
+            // A partial sum may overflow although the whole does not: then nothing is known of it.
             let is_bounded = magnitude * (1.0 + additions.share) < additions.largest;
             if !is_bounded {
                 return if sum.is_exact() && !sum.lo.is_finite() || sum.is_nan() { sum } else { Interval::UNKNOWN };

@@ -43,6 +43,7 @@ impl Pass<'_, Fast> {
         ways: Vec<Value<Fast>>,
         forms: &Forms,
     ) -> Vec<Value<Fast>> {
+        // Integers have one form: their operations do not round.
         let are_floats = operands.iter().chain(&ways).all(|value| matches!(value, Value::Float(_)));
         let (true, Some(first), Some(last)) = (are_floats, operands.first(), operands.last()) else { return ways };
         let known = |at: usize| instruction.operands.get(at).and_then(|operand| spans.known[*operand].clone());

@@ -30,6 +30,7 @@ impl FormLoop<'_> {
             }),
             Op::Unary(Unary::Sqrt) => self.apply(way, |[a, _], _| a),
             Op::Unary(Unary::Rsqrt) => self.apply(way, |[a, _], _| Interval { lo: a.hi, hi: a.hi }),
+            // An exponential's exponent says nothing of its operand's: only its own size does.
             Op::Unary(Unary::Exponential) => self.apply(way, |_, own| {
                 let is_far = own.hi > NORMAL;
                 let or_far = |end: f64| if is_far { f64::INFINITY } else { end };
@@ -46,6 +47,7 @@ impl FormLoop<'_> {
         let is_known = self.known.map(|known| known.is_some());
         let whole = |[x, a, b, of_a, of_b]: [Interval; 5]| {
             let spans = [(a, of_a, is_known[0]), (b, of_b, is_known[1])];
+            // What is known of the exponents on the way to an operand is wider than what its own numbers show.
             let spans = spans.map(|(given, known, is_known)| if is_known { known } else { span(given) });
             let given = [a, b];
             let span = span_of_result(self.op, &spans[..self.operands.min(2)], &given, x);
@@ -89,6 +91,7 @@ fn span_of(x: Interval) -> Interval {
     let (largest_exponent, least_exponent) = (exponent(largest), exponent(least).abs() + 1.0);
     let magnitude = largest_exponent.abs();
     let as_divisor = if magnitude > least_exponent { magnitude } else { least_exponent };
+    // A divisor that may be zero reaches every exponent.
     let is_open = (least == 0.0) & (largest > 0.0);
     let as_divisor = if is_open { f64::INFINITY } else { as_divisor };
     let as_factor = if largest_exponent > 0.0 { largest_exponent } else { 0.0 };

@@ -22,6 +22,7 @@ pub(super) fn up(x: f64) -> f64 {
 
 /// Everything within `error` of a number between two ends.
 pub(super) fn widen(x: Interval, error: f64) -> Interval {
+    // Infinities and NaN are no numbers that an error could be added to.
     if is_special(x) || error == 0.0 {
         return x;
     }
@@ -39,6 +40,7 @@ fn round_to(formats: &[Format], value: f64) -> f64 {
 
 /// Both ends, rounded; one end where they are one number.
 fn round_ends(formats: &[Format], x: Interval) -> Interval {
+    // Rounding is monotone: the rounded ends enclose the rounding of all between them.
     let lo = round_to(formats, x.lo);
     Interval { lo, hi: if x.lo.to_bits() == x.hi.to_bits() { lo } else { round_to(formats, x.hi) } }
 }
@@ -100,6 +102,7 @@ fn round_all(numbers: &Intervals, rounding: &Rounding) -> Intervals {
     let whole = |x: Interval, _: Interval| round(x, rounding);
     let both = [numbers, numbers];
     match (rounding.formats.as_slice(), errs) {
+        // These five roundings are worth a vector loop each; any other goes number by number.
         ([one], false) if *one == F32 => apply(NearestKernel::<true, false, false>::of(rounding), whole, both),
         ([one], true) if *one == F32 => apply(NearestKernel::<true, false, true>::of(rounding), whole, both),
         ([one], false) if *one == BF16 => apply(NearestKernel::<false, true, false>::of(rounding), whole, both),
@@ -197,6 +200,7 @@ impl Pass<'_, Fast> {
         let errs = rounding.relative > 0.0 || rounding.absolute > 0.0;
         let step = if errs { Step::Erring(id) } else { Step::Rounded(id) };
         let mut stepped = self.after_step(first.clone(), numbers, step);
+        // Identities that nobody has asked for yet are not worth finding for a large array.
         if matches!(first.identities, Identities::Deferred(_)) && first.len > FEW {
             return Value::Float(stepped);
         }

@@ -113,6 +113,7 @@ impl Digits {
         let mut made = Digits::zeros(vectors.len(), length, digits);
         let are_neighbours = vectors.windows(2).all(|pair| pair[1] == pair[0] + 1);
         match vectors.first() {
+            // Columns that lie side by side are a transpose, which reads whole lines of memory.
             Some(first) if vector == 1 && entry > 0 && are_neighbours && start % entry == 0 => {
                 let row = start / entry;
                 transpose(values, entry, row..row + length, *first..first + vectors.len(), &mut made.reaches);
@@ -167,6 +168,7 @@ impl Digits {
         if kind != Kind::Regular {
             return;
         }
+        // One entry beyond the exponents makes all digits of its vector too coarse: single products decide there.
         let Some(entries) = values.iter().map(|value| Entry::new(value, bits)).collect::<Option<Vec<Entry>>>() else {
             self.scales[vector].kind = Kind::Irregular;
             return;
@@ -212,6 +214,7 @@ impl Digits {
             let limb = |at: u32| limbs.get(at as usize).copied().unwrap_or(0);
             let bits = if shift == 0 { limb(word) } else { limb(word) >> shift | limb(word + 1) << (64 - shift) };
             let mut value = (bits & ((1 << DIGIT) - 1)) as i64 + carry;
+            // Balanced digits are half as large, so that f64 adds up four times as many of their products.
             carry = i64::from(value > 1 << (DIGIT - 1));
             value -= carry << DIGIT;
             let (block, at) = self.place(digit, vector, entry);
@@ -234,6 +237,7 @@ impl Digits {
         if largest == 0.0 {
             return;
         }
+        // So the first digit lies within half of its range, as balanced ones do.
         let scale = floor_log2(largest) + 2;
         let (digits, whole) = (self.used, self.used as i32 * DIGIT as i32);
         self.scales[vector] = VectorScale { kind: Kind::Regular, digits: scale, reaches: scale, radii: scale - whole };
@@ -268,6 +272,7 @@ impl Digits {
                 digits[digit * size..(digit + 1) * size].iter().any(|digit| *digit != 0.0)
             })
         };
+        // Each digit costs a matrix product with each of the other side: numbers of f32 need one or two of them.
         self.used = (0..self.used).rev().find(|digit| has(*digit)).map_or(0, |digit| digit + 1);
         self.radii = radii.iter().any(|radius| *radius > 0.0).then_some(radii);
         self

@@ -74,6 +74,7 @@ pub(super) fn matrix_product(
     let length = left.layout.length;
     // Bits below the dot's for the sum over the entries.
     let digits = (bits + length.max(1).ilog2() + 8).div_ceil(DIGIT) as usize + 1;
+    // Sums of digit products are added up as i64: more of them could overflow.
     if digits * length.div_ceil(super::digits::TERMS) > ADDITIONS {
         return None;
     }
@@ -122,6 +123,7 @@ pub(super) fn matrix_product(
 /// All dots of some rows with some columns.
 fn multiply(left: &Digits, right: &Digits, digits: usize, bits: u32) -> Vec<Found> {
     let (m, n) = (left.count(), right.count());
+    // Digits whose places add up beyond this are below the precision, and are bounded instead of multiplied.
     let levels = (left.used + right.used).saturating_sub(1).min(digits);
     let drops_levels = left.used + right.used > digits + 1;
     let mut sums = vec![0i64; levels * m * n];
@@ -194,6 +196,7 @@ impl Bound {
             return;
         }
         let length = self.length as f64;
+        // f64 rounded the sum to nearest: it is raised by what its additions can lose, and by products that vanished.
         let grown = (sum + length * f64::MIN_POSITIVE) * (1.0 + (length + 8.0) * f64::EPSILON);
         self.plus(&(Float::with_val(SHORT, grown) << exponent));
     }

@@ -30,6 +30,7 @@ impl Entry {
             return None;
         }
         let up = |value: (Float, Ordering)| value.0;
+        // A radius below the smallest exponent would vanish in products, and a bound must not.
         let least = || Float::with_val(SHORT, Float::i_exp(1, -REACH));
         let (middle, mut radius) = match [lo, hi].into_iter().filter_map(Float::get_exp).max() {
             Some(exponent) if exponent > REACH => return None,

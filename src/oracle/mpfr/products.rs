@@ -35,16 +35,16 @@ const FEW: usize = 4096;
 const SPARSE: usize = 16;
 
 /// A row or a column.
-struct Vector {
+struct RowOrColumn {
     entries: Vec<Entry>,
     /// The sum of all sizes and that of all reaches, rounded up.
     sums: [Float; 2],
     largest_radius: Float,
 }
 
-impl Vector {
+impl RowOrColumn {
     /// `None` where an entry is no moderate number.
-    fn new(values: impl Iterator<Item = Rc<Between>>, bits: u32) -> Option<Vector> {
+    fn new(values: impl Iterator<Item = Rc<Between>>, bits: u32) -> Option<RowOrColumn> {
         let entries: Vec<Entry> = values.map(|value| Entry::new(&value, bits)).collect::<Option<_>>()?;
         let sum =
             |of: fn(&Entry) -> &Float| Float::with_val_round(SHORT, Float::sum(entries.iter().map(of)), Round::Up).0;
@@ -53,18 +53,18 @@ impl Vector {
         for entry in entries.iter().filter(|entry| entry.radius > 0) {
             largest_radius.max_mut(&entry.radius);
         }
-        Some(Vector { entries, sums, largest_radius })
+        Some(RowOrColumn { entries, sums, largest_radius })
     }
 
     /// A bound on the error of a dot of the middles, from bounds on whole vectors.
-    fn coarse_radius(&self, other: &Vector) -> Float {
+    fn coarse_radius(&self, other: &RowOrColumn) -> Float {
         let up = |a: &Float, b: &Float| Float::with_val_round(SHORT, a * b, Round::Up).0;
         let (beside, rest) = (up(&self.sums[0], &other.largest_radius), up(&self.largest_radius, &other.sums[1]));
         Float::with_val_round(SHORT, &beside + &rest, Round::Up).0
     }
 
     /// The bound entry by entry.
-    fn fine_radius(&self, other: &Vector) -> Float {
+    fn fine_radius(&self, other: &RowOrColumn) -> Float {
         let pairs = || self.entries.iter().zip(&other.entries);
         let beside = pairs().map(|(x, y)| (&x.size, &y.radius));
         let terms = beside.chain(pairs().map(|(x, y)| (&x.radius, &y.reach)));
@@ -74,7 +74,7 @@ impl Vector {
 }
 
 /// The ends of a dot; `None` where the sum of single products may say more.
-fn enclosed(x: &Vector, y: &Vector, bits: u32) -> Option<(Float, Float)> {
+fn enclosed(x: &RowOrColumn, y: &RowOrColumn, bits: u32) -> Option<(Float, Float)> {
     let pairs = || x.entries.iter().zip(&y.entries);
     let dot = Float::dot(pairs().map(|(x, y)| (&x.middle, &y.middle)));
     let (middle, ternary) = Float::with_val_round(bits, dot, Round::Nearest);
@@ -92,6 +92,7 @@ fn enclosed(x: &Vector, y: &Vector, bits: u32) -> Option<(Float, Float)> {
     }
     let lo = Float::with_val_round(bits, &middle - &radius, Round::Down).0;
     let hi = Float::with_val_round(bits, &middle + &radius, Round::Up).0;
+    // A range around zero has no sign: exact sums of single products may have one.
     if lo <= 0 && hi >= 0 { None } else { Some((lo, hi)) }
 }
 
@@ -120,6 +121,7 @@ impl Mpfr {
         let rows: Vec<usize> = (0..m).filter(|i| (0..n).any(|j| is_wanted(i * n + j))).collect();
         let columns: Vec<usize> = (0..n).filter(|j| (0..m).any(|i| is_wanted(i * n + j))).collect();
         let asked = (0..m * n).filter(|at| is_wanted(*at)).count();
+        // Taking apart costs as much as a whole product: it pays only if a good part of the results is wanted.
         let is_dense = asked * k >= FEW && SPARSE * asked >= rows.len() * columns.len();
         let known = if is_dense { matrix_product([left, right], &rows, &columns, self.bits) } else { None };
         let known =
@@ -140,6 +142,7 @@ impl Mpfr {
                 Found::Number => Some(Between::real(-infinity(), infinity())),
                 Found::Open => None,
             };
+            // A form makes ties certain that no precision decides, as of two equal sums in other orders.
             let is_rational = Terms::are_rational(&terms, [i, j]);
             let has_form = between.is_some() || !is_rational && Terms::are_constant(&terms, [i, j]);
             let form = if has_form { Terms::form(&terms, [i, j]) } else { None };
@@ -165,7 +168,7 @@ impl Mpfr {
         let bits = self.bits;
         let [rows_known, columns_known] = [(operands[0], rows), (operands[1], columns)].map(|(operand, vectors)| {
             let entries = |vector: usize| (0..operand.layout.length).map(move |l| operand.entry(vector, l));
-            vectors.iter().map(|vector| Vector::new(entries(*vector), bits)).collect::<Vec<Option<Vector>>>()
+            vectors.iter().map(|vector| RowOrColumn::new(entries(*vector), bits)).collect::<Vec<Option<RowOrColumn>>>()
         });
         let of = |at: usize| {
             let [i, j] = [at / columns.len(), at % columns.len()];
@@ -237,7 +240,7 @@ mod tests {
             let scale = Float::with_val(100, lo.abs_ref()) + Float::with_val(100, hi.abs_ref());
             let room = width(&slow) * 4 + scale * Float::with_val(100, Float::i_exp(1, 4 - bits as i32));
             assert!(width(got) <= room, "{got:?} beside {slow:?}");
-            let vector = |column: &Reals| Vector::new((0..k).map(|at| column.at(at)), bits).unwrap();
+            let vector = |column: &Reals| RowOrColumn::new((0..k).map(|at| column.at(at)), bits).unwrap();
             by_middles += usize::from(enclosed(&vector(&lhs), &vector(&rhs), bits).is_some());
         }
         assert!(by_middles > 200, "{by_middles}");

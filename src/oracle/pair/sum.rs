@@ -9,7 +9,7 @@ const LANES: usize = 16;
 
 /// The sum of each lane in three parts of falling weight, and the terms of a bound on the rounding of the third.
 #[derive(Clone, Copy)]
-struct Lanes {
+struct LaneSums {
     high: [f64; LANES],
     middle: [f64; LANES],
     low: [f64; LANES],
@@ -37,7 +37,7 @@ impl<F: FnMut(usize, &mut [[f64; CHUNK]; 3])> Loop for Sum<F> {
     /// covers both. Putting the three together rounds once, u of the low part.
     #[inline(always)]
     fn run(mut self) -> Pair {
-        let mut lanes = Lanes {
+        let mut lanes = LaneSums {
             high: [0.0; LANES],
             middle: [0.0; LANES],
             low: [0.0; LANES],
@@ -60,7 +60,7 @@ impl<F: FnMut(usize, &mut [[f64; CHUNK]; 3])> Loop for Sum<F> {
     }
 }
 
-impl Lanes {
+impl LaneSums {
     #[inline(always)]
     fn add(&mut self, lane: usize, hi: f64, lo: f64) {
         let (high, first) = two_sum(self.high[lane], hi);

@@ -87,6 +87,7 @@ impl<'c> Emission<'c> {
             results.iter().for_each(|result| emission.visit(*result));
         };
         if let Some(hero) = hero {
+            // A concatenate that is taken apart is an argument of its users' function: ranks start anew there (FACTS 3.11).
             let mut alone = Emission { hoists: false, ..emission.anew() };
             alone.ranks.insert((hero, Vec::new()), ARGUMENT);
             emission.ranks_alone = alone.run(&visit, &[]).ranks;
@@ -100,6 +101,7 @@ impl<'c> Emission<'c> {
         let mut first = self.anew();
         visit(&mut first);
         let mut again = self;
+        // What is sunk behind a loop is read later, and gets a later rank: the order has to be known first.
         again.sunk = first.sinks(results);
         again.calls = first.calls.again();
         visit(&mut again);
@@ -177,6 +179,7 @@ impl<'c> Emission<'c> {
         if is_called {
             self.reads += self.calls.begin();
         }
+        // XLA emits what an elementwise operation reaches before the operation itself, breadth first (FACTS 3.11).
         for value in if is_inside { self.before(id) } else { Vec::new() } {
             self.visit_in(value, place, inner, at);
         }
@@ -191,8 +194,10 @@ impl<'c> Emission<'c> {
         };
         let rank = match &instruction.op {
             Op::Constant(value) if value.len() == 1 => 0,
+            // A scalar from outside is read before the loop, where it ranks as an argument does.
             _ if !is_inside && self.loops && self.hoists && instruction.shape.dims().is_empty() => 0,
             op if !is_inside || matches!(op, Op::Constant(_)) => {
+                // bf16 is widened by two instructions, each of which is a rank more (FACTS 3.11).
                 let widening = if instruction.shape.dtype() == Some(DType::BF16) { 2 } else { 0 };
                 for part in self.complex.read_at_once(id) {
                     self.read(part, place, at);
@@ -222,6 +227,7 @@ impl<'c> Emission<'c> {
                 let before = dim_before(&instruction.op, inner, instruction.shape.dims(), from);
                 let merged = inner.filter(|_| before.is_none() && instruction.op == Op::Reshape);
                 let merged = merged.and_then(|inner| last_part(inner, instruction.shape.dims(), from));
+                // A reshape that joins dims makes the innermost loop one over all of them.
                 let merges = self.merges;
                 self.merges |= merged.is_some();
                 let rank = self.visit_in(operand, place, before.or(merged), &of_operands[0]);

@@ -75,6 +75,7 @@ pub fn find_contractions(
     let mut folding = Folding::new(computation);
     for (id, instruction) in instructions.iter().enumerate() {
         contracted[id] |= instruction.mark == Some(Mark::Joined);
+        // A library that computes a sum of products as a dot keeps its own order, and rounds none of them (FACTS 3.12).
         let in_library = matches!(instruction.fusion(), Some(Fusion::Custom { .. }));
         if in_library
             && let Op::Reduce { to_apply, .. } = instruction.op
@@ -89,6 +90,7 @@ pub fn find_contractions(
             Op::Reduce { to_apply, .. } => sums(to_apply),
             _ => false,
         };
+        // Other types are rounded after each operation: LLVM fuses none of them here.
         if !compiled || !adds || instruction.shape.dtype() != Some(DType::F32) {
             continue;
         }
@@ -99,12 +101,14 @@ pub fn find_contractions(
             }
             None => instruction.operands.iter().filter_map(|operand| reads.product(*operand, id)).collect(),
         };
+        // With AVX-512 the choice between a product and 0 is made behind the subtraction (`foldSelectWithIdentityConstant`, FACTS 3.11).
         if let Op::Binary(Binary::Subtract) = &instruction.op
             && terms.iter().all(|term| term.partly.is_some())
             && let Some(product) = reads.product_behind_choice(instruction)
         {
             terms = vec![product];
         }
+        // A choice that is known in some elements alone is followed neither beside another product nor in a sum (FACTS 3.11).
         if terms.len() > 1 || matches!(instruction.op, Op::Reduce { .. }) {
             terms.retain(|term| term.partly.is_none());
         }
@@ -117,8 +121,10 @@ pub fn find_contractions(
             let is_apart = |product: ValueId| {
                 emission.parts(product, id) || invariants.leaves(product) || leaves(product) || parts(product)
             };
+            // Instructions are selected block by block: a product in another block than its sum is rounded there.
             terms.retain(|term| !term.path.last().is_some_and(|product| is_apart(*product)));
             if terms.len() > 1 {
+                // The compiler folds a product of constants with each operation rounded: of two products the other one is contracted.
                 terms.retain(|term| !term.path.last().is_some_and(|product| folding.takes_all(*product)));
             }
         }
@@ -126,6 +132,7 @@ pub fn find_contractions(
             ([left, right], Op::Binary(binary), Some(fusion)) => {
                 let signs = || Signs::new(*binary == Binary::Subtract, [left.term.clone(), right.term.clone()]);
                 let emission = emissions.entry(fusion).or_insert_with(|| Emission::new(computation, Some(fusion)));
+                // The rank of the operands may differ from place to place where a value is computed in several.
                 let exchanges = emission.exchanges(id, [left.path[0], right.path[0]]);
                 let is_left = |exchanges: bool| signs().first(|| exchanges) == 0;
                 let of_places: Vec<bool> = exchanges.values().map(|exchanges| is_left(*exchanges)).collect();
@@ -157,6 +164,7 @@ pub fn find_contractions(
             ([only], ..) => vec![only],
             _ => continue,
         };
+        // The last product of an exponential is by a power of two, and exact: rounded or not it is the same.
         for product in taken.iter().filter(|product| !product.exponential) {
             product.path.iter().for_each(|id| contracted[*id] = true);
             let readers = || [id].into_iter().chain(product.path.iter().copied());
@@ -164,6 +172,7 @@ pub fn find_contractions(
         }
     }
     let mut rounded: HashMap<ValueId, u64> = HashMap::new();
+    // Code for a product that is contracted is written for each user: those that only read it see it rounded.
     for product in (0..instructions.len()).filter(|id| contracted[*id] && uses[*id] > 1) {
         for reader in users[product].iter().filter(|reader| !exact.contains(&(**reader, product))) {
             let operands = instructions[*reader].operands.iter().enumerate();

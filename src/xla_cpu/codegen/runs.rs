@@ -45,6 +45,7 @@ impl Runs {
             |id: ValueId| -> Vec<usize> { all[id].shape.dims().iter().copied().filter(|extent| *extent > 1).collect() };
         let dims = long(*results.first()?);
         let &[.., rows, columns] = &dims[..] else { return None };
+        // Rows beyond the last whole register of rows would have code of their own, which is not followed (FACTS 3.11).
         let is_even = COLUMNS.contains(&columns) && (rows % LANES == 0 || matches!(rows, 4 | 20 | 28));
         let has_loop = fusion.is_compiled() && has_functions(Some(fusion));
         if !is_even || !has_loop || is_tiled(computation, Some(fusion), &results) {

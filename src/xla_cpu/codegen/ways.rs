@@ -53,10 +53,10 @@ impl Way {
 }
 
 /// The users of a value, each with its way; `None` if the ways are not followed.
-type Reads = Option<Vec<(ValueId, Way)>>;
+type UsersByWay = Option<Vec<(ValueId, Way)>>;
 
 /// The ways in which a fusion's values are read.
-pub struct Ways(HashMap<ValueId, Reads>);
+pub struct Ways(HashMap<ValueId, UsersByWay>);
 
 impl Ways {
     /// The ways of a fusion. `users` gives the users of each value, and `uses` counts its reads, one more for the root.
@@ -66,7 +66,7 @@ impl Ways {
             true => hero(computation, fusion, &results_of(computation, fusion)),
             false => None,
         };
-        let mut reads: HashMap<ValueId, Reads> = HashMap::new();
+        let mut reads: HashMap<ValueId, UsersByWay> = HashMap::new();
         for (id, instruction) in instructions.iter().enumerate().rev().filter(|(_, i)| i.fusion() == fusion) {
             let is_outside = |user: &ValueId| instructions[*user].fusion() != fusion;
             let own = reads.entry(id).or_insert_with(|| Some(Vec::new()));
@@ -98,7 +98,7 @@ impl Ways {
                     let is_seen = places.iter().any(Option::is_some);
                     is_seen.then(|| (id, Way { branches, places: Rc::new(places), ..*way }))
                 };
-                let more: Reads = ways.as_ref().and_then(|ways| ways.iter().map(through).collect());
+                let more: UsersByWay = ways.as_ref().and_then(|ways| ways.iter().map(through).collect());
                 match (reads.entry(*operand).or_insert_with(|| Some(Vec::new())), more) {
                     (Some(known), Some(more)) => known.extend(more),
                     (known, _) => *known = None,

@@ -22,11 +22,11 @@ fn pair(e: &Emitter, operands: &[ValueId]) -> Result<[ValueId; 2]> {
 }
 
 /// Operand precision of a product: the one asked for each operand, and whether both are rounded to bf16 first.
-type Passes = ([Precision; 2], bool);
+type OperandPrecision = ([Precision; 2], bool);
 
 /// Operand precision that the operation's attributes ask for. A compiled file without plans for a matrix unit
 /// is a CPU's: f32 operands are taken as they are, whatever algorithm was asked for.
-fn passes(e: &Emitter) -> Result<Passes> {
+fn passes(e: &Emitter) -> Result<OperandPrecision> {
     let attributes = e.attributes();
     let known = [Precision::Default, Precision::High, Precision::Highest];
     let mut precision = [Precision::Default; 2];
@@ -83,7 +83,7 @@ fn product(
     e: &mut Emitter,
     dims: DotDims,
     mut operands: [ValueId; 2],
-    (mut precision, rounds): Passes,
+    (mut precision, rounds): OperandPrecision,
     shape: Option<Shape>,
 ) -> Result<ValueId> {
     let dtype_of = |e: &Emitter, id: ValueId| e.shape(id).dtype();
@@ -263,7 +263,7 @@ pub fn over_groups(
     [lhs, rhs, sizes]: [ValueId; 3],
     ragged: usize,
     dims: DotDims,
-    passes: Passes,
+    passes: OperandPrecision,
     claimed: Shape,
 ) -> Result<ValueId> {
     let (groups, index) = (e.shape(sizes).elements(), e.shape(sizes).element_type());

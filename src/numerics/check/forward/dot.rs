@@ -55,6 +55,7 @@ impl Forward<'_> {
         let dtypes = shapes.map(|shape| shape.dtype());
         let entry = self.program.entry();
         let ids = &instruction.operands;
+        // Operands that are bf16 already lose nothing in a pass: the bound is that of exact products.
         let whole = (0..2).all(|side| holds_bf16(entry, ids[side]) || bf16_valued(operands[side]));
         let promise = self.mode.dot_promise(&DotSite::of(instruction, dtypes, &plan), whole);
         let gamma = gamma(promise.chain, promise.products, promise.unit_roundoff)?;
@@ -64,6 +65,7 @@ impl Forward<'_> {
         let exact = operands.iter().all(|o| o.all(|e| take_in(e, &promise).is_exact()));
         // An infinity or NaN comes out as it is where no operand lost anything on its way in.
         let special = if exact && dtypes[0] != Some(DType::F64) { [0.0; 2] } else { [f64::NAN; 2] };
+        // Sums of magnitudes of exact operands are those that scaled metrics have computed already.
         if let (Value::Exact(_), Value::Exact(_), true) = (operands[0], operands[1], exact)
             && let Some(scale) = self.scale.at(value)
         {
@@ -78,6 +80,7 @@ impl Forward<'_> {
         // The operands' own errors, each at most |A| dB + dA |B| + dA dB.
         let propagated = |part: fn(&Element) -> f64| -> Vec<f64> {
             let [dx, dy] = [x, y].map(|side| column(side, part));
+            // Three products less, where no operand has an error of its own.
             if dx.iter().chain(&dy).all(|e| *e == 0.0) {
                 return vec![0.0; scale.len()];
             }
@@ -121,6 +124,7 @@ fn products(lhs: &[f64], rhs: &[f64], plan: &DotPlan) -> Vec<f64> {
 pub(super) fn error(promise: &DotPromise, gamma: Both, scale: f64, propagated: Both) -> Both {
     [0, 1].map(|kind| {
         let whole = scale + propagated[kind];
+        // Roundings are of what the machine adds up: the truth's magnitudes, and the errors that came before.
         let rounding = gamma[kind] * (1.0 + promise.spread) * whole;
         propagated[kind] + promise.split * whole + rounding + (1.0 + gamma[kind]) * promise.lost
     })

@@ -43,12 +43,14 @@ impl Element {
 
     /// Rounded once to `format`; unknown where that has no zero, around which its numbers do not get closer.
     pub fn round(mut self, format: &Format) -> Element {
+        // Half of the numbers would become NaN there: nothing is bounded.
         if !format.has_negative_numbers() {
             return Element::unknown(self.v);
         }
         // What is exact and belongs to the format already is not changed.
         if self.v.is_finite() && !(self.is_exact() && format.contains(self.v)) {
             let (v, least) = (self.v.abs(), format.min_subnormal() / 2.0);
+            // Below the normal numbers a rounding is off by half the smallest subnormal, however small the number is.
             self.machine = self.machine.map(|m| m + (format.unit_roundoff() * (v + m)).max(least));
         }
         self
@@ -58,6 +60,7 @@ impl Element {
     pub fn flush(mut self, floor: f64) -> Element {
         if self.v.is_finite() {
             let v = self.v.abs();
+            // What the machine holds may lie below the floor, even if the truth does not: then all of it may be lost.
             self.machine = self.machine.map(|m| if v - m >= floor { m } else { wider(m, v) });
         }
         self
@@ -65,6 +68,7 @@ impl Element {
 
     /// Unknown where the machine's value may leave the range of `format`.
     pub fn within(mut self, format: &Format) -> Element {
+        // An overflow errs by more than any number.
         self.machine = self.machine.map(|m| if self.v.abs() + m <= format.max_finite() { m } else { f64::NAN });
         self
     }
@@ -90,6 +94,7 @@ impl Element {
 
 /// The two errors together. One part in 2^40 covers the roundings of the bound's own arithmetic.
 pub fn total(machine: f64, own: f64) -> f64 {
+    // The sum of both is rounded as well, and so were the bounds on the way.
     (machine + own) * (1.0 + 2f64.powi(-40))
 }
 

@@ -9,6 +9,7 @@ use super::element::{Both, Element, OWN, own_rounding, wider};
 /// A result of arithmetic as the unit stores it in `dtype`: rounded to the type that it computes in, zero below
 /// `floor`, and rounded to its own where that is another.
 fn stored(element: Element, dtype: DType, floor: f64) -> Element {
+    // A narrow type is computed in f32 and rounded again when it is stored: two roundings.
     let computed = arithmetic_type(dtype);
     let round = |e: Element, dtype: DType| dtype.format().map_or(e, |format| e.round(format));
     let element = round(element, computed).flush(floor);
@@ -51,6 +52,7 @@ pub fn binary(
     };
     let reciprocal = unit.reciprocal(dtype, by_one_number).filter(|_| binary == Binary::Divide).map(|r| inverse(y, r));
     if !a.is_finite() || !b.is_finite() || !v.is_finite() {
+        // A reciprocal that may be zero or infinite makes NaN of what a division keeps.
         let sure = is_sure(binary, x, y) && reciprocal.is_none_or(|r| r.keeps_its_sign());
         return Some(if sure { Element::exact(v) } else { Element::unknown(v) });
     }
@@ -80,6 +82,7 @@ pub fn binary(
             });
         }
     }
+    // Most sums of narrow numbers are exact in f64: without this every one of them would cost a rounding.
     let own = propagate(x.own, y.own) + if is_exact_f64(binary, [a, b], v) { 0.0 } else { own_rounding(v) };
     Some(stored(Element { v, machine, own }, dtype, floor))
 }
