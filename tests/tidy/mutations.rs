@@ -47,14 +47,36 @@ fn folder(test: &[&str]) -> Option<(PathBuf, Vec<String>)> {
     }
 }
 
+/// Types that no file has to name before it uses them.
+const PRELUDE: [&str; 8] = ["Box", "Default", "None", "Option", "Result", "Some", "String", "Vec"];
+
+/// The types whose items a text uses, but for those that it names with their module: `Cost` of `Cost::Free`.
+fn types(text: &str) -> Vec<&str> {
+    let before = text.match_indices("::").map(|(at, _)| &text[..at]);
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let word = |before: &&str| before.len() - before.rsplit(|c: char| !is_part(c)).next().unwrap().len();
+    let words = before.map(|before| before.split_at(word(&before)));
+    words
+        .filter(|(module, word)| word.starts_with(|c: char| c.is_uppercase()) && !module.ends_with("::"))
+        .map(|(_, word)| word)
+        .collect()
+}
+
+#[test]
+fn types_of_a_text_are_found() {
+    assert_eq!(types("x(Cost::Free, super::Sum::new(), Vec::<u8>::new(), a.b)"), ["Cost", "Vec"]);
+}
+
 #[test]
 fn each_mutation_stands_in_the_code_and_has_a_test() {
     let mut tests: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
     let mut wrong = Vec::new();
     let mutations = entries("mutations.toml", "mutation");
     for mutation in &mutations {
-        let [name, file, from] = ["name", "file", "from"].map(|key| mutation[key].as_str().unwrap());
+        let [name, file, from, to] = ["name", "file", "from", "to"].map(|key| mutation[key].as_str().unwrap());
         let text = fs::read_to_string(root().join(file)).unwrap();
+        let unknown = types(to).into_iter().filter(|name| !PRELUDE.contains(name) && !text.contains(name));
+        wrong.extend(unknown.map(|unknown| format!("{name}: {file} knows no {unknown}: the fault does not compile")));
         if text.matches(from).count() != 1 {
             wrong.push(format!("{name}: {file} has {} places for it", text.matches(from).count()));
         }
