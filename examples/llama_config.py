@@ -189,17 +189,24 @@ class Config(NamedTuple):
     new_tokens: int = 32
 
 
+# Layers of a model, of which each has its entry here.
+MOST_LAYERS = 10_000
+# Characters of a message: names and values of a file are of any length.
+MOST_SAID = 1_000
+
+
 def refuse(why):
-    sys.exit(f"llama: config.json: {why}")
+    sys.exit(f"llama: config.json: {why if len(why) <= MOST_SAID else why[:MOST_SAID] + '...'}")
 
 
 def unique(pairs):
     """An object whose names stand once."""
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
+    once = {}
+    for name, value in pairs:
+        if name in once:
             refuse(f"{name!r} stands twice")
-    return dict(pairs)
+        once[name] = value
+    return once
 
 
 def checked(name, value, kind):
@@ -208,8 +215,12 @@ def checked(name, value, kind):
         return None
     is_bool = isinstance(value, bool)
     fits = is_bool if kind is bool else not is_bool and isinstance(value, (int, float) if kind is float else kind)
-    if not fits or (kind is int and value < 1) or (kind is float and not 0 < value < float("inf")):
-        asked = {int: "a whole number from 1", float: "a number above 0", bool: "true or false", dict: "an object", list: "a list"}[kind]
+    most = {int: MOST_LAYERS if name == "num_hidden_layers" else 2**31 - 1, float: sys.float_info.max}.get(kind)
+    if not fits or (kind is int and not 1 <= value <= most) or (kind is float and not 0 < value <= most):
+        asked = {
+            int: f"a whole number from 1 to {most}", float: "a number above 0 that f64 holds", bool: "true or false",
+            dict: "an object", list: "a list",
+        }[kind]  # fmt: skip
         refuse(f"{name} is {shown(value)}, and must be {asked}")
     return kind(value)
 

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import math
 import pathlib
+import time
 
 import pytest
 
@@ -193,6 +194,10 @@ def test_yarn_has_transformers_defaults(read) -> None:  # type: ignore[no-untype
         (LLAMA | {"hidden_size": True}, "hidden_size is true"),
         (LLAMA | {"num_hidden_layers": 0}, "num_hidden_layers is 0"),
         (LLAMA | {"rms_norm_eps": 0}, "rms_norm_eps is 0, and must be a number above 0"),
+        (LLAMA | {"hidden_size": 2**31}, "hidden_size is 2147483648, and must be a whole number from 1 to 2147483647"),
+        (LLAMA | {"num_hidden_layers": 10**18}, "must be a whole number from 1 to 10000"),
+        (LLAMA | {"rope_theta": 10**400}, "must be a number above 0 that f64 holds"),
+        (LLAMA | {"m" * 5000: 1}, "mmmm..."),
         (LLAMA | {"num_attention_heads": 7, "num_key_value_heads": 7}, "is no multiple of num_attention_heads 7"),
         (LLAMA | {"num_key_value_heads": 2}, "is no multiple of num_key_value_heads 2"),
         (UNSAID, "num_attention_heads 9 is no multiple of num_key_value_heads 8"),
@@ -207,7 +212,15 @@ def test_all_else_is_refused_by_name(read, given, says) -> None:  # type: ignore
     with pytest.raises(SystemExit) as refused:
         read(given)
     told = str(refused.value)
-    assert told.startswith("llama: config.json: ") and says in told and "\n" not in told
+    assert told.startswith("llama: config.json: ") and says in told and "\n" not in told and len(told) < 1100
+
+
+def test_many_keys_are_looked_at_once_each(read) -> None:  # type: ignore[no-untyped-def]
+    """100,000 of them take no minutes."""
+    begun = time.process_time()
+    with pytest.raises(SystemExit, match="'key0' .* is not known"):
+        read(LLAMA | {f"key{at}": at for at in range(100_000)})
+    assert time.process_time() - begun < 10
 
 
 def test_a_window_that_is_not_said_is_transformers_own(read) -> None:  # type: ignore[no-untyped-def]

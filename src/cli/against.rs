@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::value::RawValue;
 
 use crate::explore::{Outside, outside, outside_of_printed, printed_range};
-use crate::file::safetensors;
+use crate::file::{repeated_name, safetensors};
 use crate::ir::{Program, Shape};
 use crate::name::printable;
 use crate::oracle::Enclosed;
@@ -78,6 +78,9 @@ fn printed(program: &Program, path: &Path) -> Result<Vec<Vec<[f64; 2]>>, Failure
     let text = std::fs::read_to_string(path).map_err(|error| fail(format!("failed to read it: {error}")))?;
     let given: BTreeMap<String, Box<RawValue>> =
         serde_json::from_str(&text).map_err(|error| fail(format!("it is no object of arrays: {error}")))?;
+    if let Some(name) = repeated_name(text.as_bytes()) {
+        return Err(fail(format!("it has {name:?} twice")));
+    }
     let mut results = Vec::new();
     for (name, id) in program.output_names.iter().zip(program.outputs()) {
         let shape = &program.entry().instructions[id].shape;

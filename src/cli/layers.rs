@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::file::read_whole;
+use crate::file::{read_whole, repeated_name};
 use crate::judge::{Recording, Verdict, bind};
 use crate::layers::{Settings, layers};
 use crate::machine::Mode;
@@ -116,5 +116,8 @@ fn mapped(text: &str) -> Result<Vec<(String, String)>, Failure> {
     let bytes = read_whole(Path::new(text)).map_err(|error| fail(&format!("failed to read it: {error}")))?;
     let pairs: std::collections::BTreeMap<String, String> =
         serde_json::from_slice(&bytes).map_err(|error| fail(&format!("it is no object of names: {error}")))?;
+    if let Some(name) = repeated_name(&bytes) {
+        return Err(fail(&format!("it names {name:?} twice")));
+    }
     Ok(pairs.into_iter().collect())
 }

@@ -295,4 +295,20 @@ ENTRY main {
         let (wrong, open) = by_rows(&kept, &truth, |i| kept.data().get_i64(i), counts);
         assert_eq!((wrong, open), (vec![WrongRow { row: 1, exact: 1, emitted: 0 }], vec![0]));
     }
+
+    /// A set that keeps any of the tokens that tie for the first place has not lost it.
+    #[test]
+    fn a_tie_is_kept_by_any_of_its_tokens() {
+        let best = vec![0, 2];
+        let top = Top { best, runner_up: Some(1), margin_ulp: None, decided: true, rivals: Vec::new() };
+        for (bits, expected) in [
+            ([true, false, false], vec![]),
+            ([false, false, true], vec![]),
+            ([false, true, false], vec![0]),
+            ([false, false, false], vec![0]),
+        ] {
+            let kept = Tensor::new(&[1, 3], Data::Pred(bits.to_vec()));
+            assert_eq!(lost(&kept, std::slice::from_ref(&top)), expected, "{bits:?}");
+        }
+    }
 }

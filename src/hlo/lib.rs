@@ -25,7 +25,7 @@ mod source;
 mod view;
 mod written_shape;
 
-use ulpgate_ir::{analysis, budget, ir, name, num, tensor};
+use ulpgate_ir::{analysis, budget, file, ir, name, num, tensor};
 
 pub use devices::planned_collective::PlannedCollective;
 pub use error::{LowerError, Unknown};

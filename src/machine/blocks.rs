@@ -134,3 +134,26 @@ impl<T: Copy, F: FnMut(T, T) -> T> Scan<T, F> {
         results
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Windows of a tree, whose padding is split evenly: of an odd one the greater part is at the end (FACTS 3.11).
+    #[test]
+    fn the_odd_element_of_the_padding_is_at_the_end() {
+        let lengths = |extent: usize| TreeReduction::new(&[extent]).0[0].iter().map(Vec::len).collect::<Vec<_>>();
+        assert_eq!(lengths(65), [17, 32, 16]);
+        assert_eq!(lengths(66), [17, 32, 17]);
+        assert_eq!(lengths(33), [17, 16]);
+        assert_eq!(lengths(32), [32]);
+    }
+
+    /// XLA applies the region to the running result inside of a block first, and to that of its neighbours second. Of `10 a + b` the
+    /// order shows.
+    #[test]
+    fn neighbours_of_a_block_are_the_second_operand() {
+        let mut scan = Scan { apply: |a: i64, b: i64| 10 * a + b, init: 0, reversed: false };
+        assert_eq!(scan.row(&[1, 2, 3, 4], ScanOrder::Blocked(2)), [10, 120, 42, 352]);
+    }
+}

@@ -92,9 +92,9 @@ pub fn in_f64(lhs: &[f64], rhs: &[f64], plan: &DotPlan) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Right, matmul};
+    use super::{Right, in_f64, matmul};
     use crate::Arithmetic;
-    use crate::ir::Binary;
+    use crate::ir::{Binary, DotDims, DotPlan};
     use crate::probe::numbers;
     use crate::vector::{self, StepRounding, SumOrder};
 
@@ -119,5 +119,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Each matrix of a batch meets the right operand of its own number.
+    #[test]
+    fn matrices_of_a_batch_have_their_own_right_operands() {
+        let batched =
+            DotDims { lhs_contracting: vec![2], rhs_contracting: vec![1], lhs_batch: vec![0], rhs_batch: vec![0] };
+        let plan = DotPlan::new(&batched, &[3, 2, 4], &[3, 4, 5]);
+        let [lhs, rhs] = [24, 60].map(|count| (0..count).map(|at| f64::from(at % 7 * at + 1)).collect::<Vec<_>>());
+        let dot = |at: usize| (0..4).map(|k| lhs[at / 5 * 4 + k] * rhs[at / 10 * 20 + k * 5 + at % 5]).sum();
+        let expected: Vec<f64> = (0..30).map(dot).collect();
+        assert_eq!(in_f64(&lhs, &rhs, &plan), expected);
     }
 }

@@ -332,3 +332,23 @@ impl Value {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Zeros of both signs are other bits in every type of floats, and a NaN has its own.
+    #[test]
+    fn bits_are_compared_and_not_numbers() {
+        let doubles = |values: [f64; 2]| Value::double(values.to_vec());
+        let floats = |values: [f64; 2]| Value::float(DType::F32, values.map(|value| value as f32).to_vec());
+        for of in [&doubles as &dyn Fn([f64; 2]) -> Value, &floats] {
+            let one = of([0.0, f64::NAN]);
+            assert!(one.has_bits_of(&of([0.0, f64::NAN])));
+            for other in [[-0.0, f64::NAN], [0.0, -f64::NAN], [0.0, 1.0]] {
+                assert!(!one.has_bits_of(&of(other)), "{other:?}");
+            }
+        }
+        assert!(!doubles([0.0, 1.0]).has_bits_of(&floats([0.0, 1.0])));
+    }
+}

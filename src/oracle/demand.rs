@@ -209,4 +209,39 @@ mod tests {
         stats.merge(&Stats { highest_bits: 200, ..Stats::default() });
         assert_eq!(stats, Stats { highest_bits: 200, ..sums });
     }
+
+    /// A later answer takes the place of what was open, and of nothing else.
+    #[test]
+    fn later_answers_fill_what_was_open() {
+        let top = |best: usize, decided: bool| Top {
+            best: vec![best],
+            runner_up: None,
+            margin_ulp: None,
+            decided,
+            rivals: Vec::new(),
+        };
+        let float = |rounded: [f64; 3], open: &[usize], tops: [Top; 2]| {
+            let (rounded, open, tops) = (rounded.to_vec(), open.to_vec(), tops.to_vec());
+            TruthTensor::Float(FloatTruth { dims: vec![3], rounded, open, tops })
+        };
+        let integer = |values: [Option<i64>; 3]| TruthTensor::Integer { dims: vec![3], values: values.to_vec() };
+        let predicate = |values: [Option<bool>; 3]| TruthTensor::Predicate { dims: vec![3], values: values.to_vec() };
+        let each = [
+            [
+                float([1.0, 2.0, 3.0], &[1, 2], [top(0, true), top(1, false)]),
+                float([9.0, 5.0, 9.0], &[2], [top(7, true), top(2, true)]),
+                float([1.0, 5.0, 3.0], &[2], [top(0, true), top(2, true)]),
+            ],
+            [integer([Some(1), None, None]), integer([Some(9), Some(2), None]), integer([Some(1), Some(2), None])],
+            [
+                predicate([Some(true), None, None]),
+                predicate([Some(false), Some(false), None]),
+                predicate([Some(true), Some(false), None]),
+            ],
+        ];
+        for [mut known, later, expected] in each {
+            known.fill(later);
+            assert_eq!(known, expected);
+        }
+    }
 }

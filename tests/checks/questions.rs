@@ -4,7 +4,7 @@ use tempfile::TempDir;
 use ulpgate::check::{Outcome, Settings};
 use ulpgate::file::safetensors;
 use ulpgate::input::Binding;
-use ulpgate::ir::{Builder, Precision, Unary};
+use ulpgate::ir::{Builder, Op, Precision, Unary};
 use ulpgate::machine::Mode;
 use ulpgate::record::Record;
 use ulpgate::run::{Question, QuestionError, Silent};
@@ -109,6 +109,13 @@ fn recorded_results_are_judged() {
     let more = Question::of("keep_max[rows=65]", 512).unwrap().input("normal[scale=4]").unwrap();
     let more = check(more.subject(recorded())).unwrap_err().to_string();
     assert!(more.contains("holds no rows"), "{more}");
+    // The argument's own name is as good as its number.
+    let own = program.entry().instructions.iter().find(|i| matches!(i.op, Op::Parameter(0))).unwrap();
+    tensors.last_mut().unwrap().0 = own.name.clone();
+    safetensors::write(&path, &tensors).unwrap();
+    assert!(check(question().subject(recorded())).is_ok());
+    let other = check(question().seed(1).subject(recorded())).unwrap_err().to_string();
+    assert!(other.contains(&format!("the results are those of another `{}`", own.name)), "{other}");
     let alone = Settings { against: Some("alone".to_string()), ..Settings::default() };
     let alone = question().subject(recorded()).check("agreement", alone).unwrap().ask().unwrap_err().to_string();
     assert!(alone.contains("only holds results"), "{alone}");
@@ -221,4 +228,40 @@ fn suites_bind_arguments_and_judge_recorded_results() {
     assert!(unknown.contains("there is no argument `arg1` to bind"), "{unknown}");
     let unread = error(&format!("{matrix}recorded = [\"none.safetensors\"]\n"));
     assert!(unread.contains("bound.toml:13:13") && unread.contains("failed to read"), "{unread}");
+}
+
+/// Only the first argument comes in rows: an array of another length is no other argument.
+#[test]
+fn an_array_of_another_length_is_refused() {
+    for (rows, fits) in [(8, true), (9, false), (16, false)] {
+        let tensor = Tensor::new(&[rows, 16], Data::F32(vec![0.5; rows * 16]));
+        let question = Question::about(affine()).unwrap().metric("max_ulp").unwrap();
+        let asked = question.bind("w", Binding::Given { text: "w".to_string(), tensor }).ask();
+        assert_eq!(asked.is_ok(), fits, "{rows} rows");
+        let told = asked.map_or_else(|error| error.to_string(), |_| String::new());
+        assert!(fits || told.contains(&format!("f32[{rows},16]")) && told.contains("f32[8,16]"), "{told}");
+    }
+}
+
+/// Of several tokens of a row each is compared with the first, wherever it stands among the results.
+#[test]
+fn every_token_is_compared_with_the_first() {
+    let program = || {
+        let mut b = Builder::new("three");
+        let x = b.parameter("x", DType::F32, &[2, 4]).unwrap();
+        let first = Op::Slice { start: vec![0, 0], limit: vec![2, 1], stride: vec![1, 1] };
+        let first = b.op(first, &[x]).unwrap();
+        let column = b.reshape(first, &[2]).unwrap();
+        let tokens = ["token", "greedy", "token_f32"].map(|name| (name, b.convert(column, DType::S32).unwrap()));
+        b.finish(&tokens).unwrap()
+    };
+    let outcome = |tokens: [i32; 3]| {
+        let results = move |_: &Call| Ok(tokens.map(|token| Tensor::new(&[2], Data::S32(vec![1, token]))).to_vec());
+        let question = Question::about(program()).unwrap().subject(Function::new("mine", mode("cpu/f32/off"), results));
+        question.check("self_consistency", Settings::default()).unwrap().ask().unwrap().checks[0].outcome
+    };
+    assert_eq!(outcome([2, 2, 2]), Outcome::Pass);
+    for other in [[3, 2, 2], [2, 3, 2], [2, 2, 3]] {
+        assert_eq!(outcome(other), Outcome::Finding, "{other:?}");
+    }
 }

@@ -116,6 +116,8 @@ fn what_does_not_fit_is_refused() {
     assert!(err(&["--map", "lgits=out12"]).contains("no recording has an array `lgits`"));
     assert!(err(&["--map", "logits"]).contains("it has the form"));
     assert!(err(&["--map", "none.json"]).contains("failed to read it"));
+    folder.write("twice.json", r#"{"logits": "out0", "logits": "dot_general.1"}"#);
+    assert!(err(&["--map", "twice.json"]).contains("it names \"logits\" twice"));
     let [jax, program] = [file("jax.f32.npz"), file("model.f32.hlo")];
     let [tokens, weights] = [file("tokens.npz"), file("../language_model/decoder.safetensors")];
     let mut arguments = vec!["layers", &tokens, &jax, "--program", &program, "--inputs", &weights];

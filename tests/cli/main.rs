@@ -14,6 +14,7 @@ mod init;
 mod journal;
 mod judge;
 mod judge_altered;
+mod judge_decimals;
 mod judge_forms;
 mod judge_formulas;
 mod judge_gpu;

@@ -189,3 +189,38 @@ fn files_that_hold_no_records_stay() {
     folder.exits(1, &["run"]);
     assert_eq!(folder.names("reports/records"), ["keep.jsonl", "mine.jsonl", "softmax.jsonl", "tiny.jsonl"]);
 }
+
+/// The witness of a metric is the element of its worst error, whichever batch of a program of several dims it is in.
+#[test]
+fn the_worst_element_is_told_with_its_own_place() {
+    let suite = edited(
+        TINY,
+        &[("\"argmax\"", "\"f.hlo\""), ("n = [8]", "n = [4]\nseed = [0, 1, 2, 3]"), ("rows = [2]", "rows = [6]")],
+    );
+    let suite = edited(
+        &suite,
+        &[("check = [{ kind = \"dropped_token\" }]", "metric = [\"max_abs_error\"]\nexcess = [\"as-compiled\"]")],
+    );
+    let folder = Folder::new(&[("f", &suite)]);
+    folder.write(
+        "suites/f.hlo",
+        "HloModule f\nENTRY e {\n  x = f32[2,3,4] parameter(0)\n  b = bf16[2,3,4] convert(x)\n  ROOT r = f32[2,3,4] convert(b)\n}\n",
+    );
+    // A suite that only measures judges nothing.
+    assert_eq!(folder.ran(&["run"]).code, 2);
+    let records = folder.read("reports/records/f.jsonl");
+    let cases: Vec<serde_json::Value> = records.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let mut batches = std::collections::BTreeSet::new();
+    for case in cases.iter().filter_map(|line| line.get("case")) {
+        let worst = &case["worst"];
+        let bits =
+            |name: &str| u64::from_str_radix(worst[name].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
+        let [value, truth] = [f64::from(f32::from_bits(bits("value_hex") as u32)), f64::from_bits(bits("truth_hex"))];
+        let figure: f64 = case["figures"][0]["value"].as_str().unwrap().parse().unwrap();
+        assert_eq!((value - truth).abs(), figure, "{case}");
+        let [row, index] = ["row", "index"].map(|name| worst[name].as_u64().unwrap());
+        assert_eq!(index / 12, row, "{case}");
+        batches.insert(row / 2);
+    }
+    assert!(batches.len() > 1, "{batches:?}");
+}

@@ -310,5 +310,8 @@ fn attributes_are_refused_at_their_place() {
     let config = "backend_config={\"top_k\":2}";
     let (_, column, why) = place(&format!("custom-call(x), custom_call_target=\"PartialReduce\", {config}"));
     assert_eq!((column, why.as_str()), (73, "backend_config has no number `log2_reduction`"));
+    let config = "backend_config={\"top_k\":2,\"top_k\":3}";
+    let (_, column, why) = place(&format!("custom-call(x), custom_call_target=\"PartialReduce\", {config}"));
+    assert_eq!((column, why.as_str()), (73, "backend_config has \"top_k\" twice"));
     assert_eq!(place("slice(x)"), (5, 8, "the attribute slice is missing".to_string()));
 }

@@ -11,6 +11,7 @@ mod devices;
 mod diff;
 mod eval;
 mod explore;
+mod groups;
 mod language_model;
 mod late_operands;
 mod libraries;

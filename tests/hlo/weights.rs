@@ -130,5 +130,14 @@ fn what_is_not_bound_or_of_another_shape_is_refused_at_its_place() {
         ("truth = \"look_up.hlo\"", "truth = \"wide.hlo\""),
         &["suites/model.toml:8:9: ", "wide.hlo[rows=4] is not the truth of look_up.hlo[rows=4]", "f32[5,2]"],
     );
+    // As many results, of other dims.
+    let half = LOOK_UP
+        .replace("  ROOT", " ")
+        .replace("\n}", "\n  ROOT half = f32[4,1]{1,0} slice(sum), slice={[0:4], [0:1]}\n}");
+    folder.write("half.hlo", &half);
+    folder.refused(
+        ("truth = \"look_up.hlo\"", "truth = \"half.hlo\""),
+        &["half.hlo[rows=4] is not the truth of look_up.hlo[rows=4]: it gives f32[4,1], not f32[4,2]"],
+    );
     folder.refused(("\"stored\"", "\"bf16\""), &["suites/model.toml:9:11: "]);
 }

@@ -60,6 +60,21 @@ fn a_cast_parts() {
     assert!(found.contains("a cast to bf16 that the second program does not have"), "{found}");
 }
 
+/// Dots that differ in the precision of one operand alone.
+#[test]
+fn a_parting_names_both_precisions() {
+    let of = |precision: &str| {
+        format!(
+            "x = f32[8,8] parameter(0)\n ROOT r = f32[8,8] dot(x, x), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}, \
+             operand_precision={{{precision}}}"
+        )
+    };
+    for (one, other) in [("default,default", "default,highest"), ("default,high", "highest,high")] {
+        let found = part(&answer(&of(one), &of(other), V5E));
+        assert!(found.ends_with(&format!("dot precision {{{one}}} against {{{other}}}")), "{found}");
+    }
+}
+
 #[test]
 fn orders_and_dtypes_of_sums_part() {
     let whole =
@@ -113,7 +128,8 @@ fn zeros_of_both_signs_are_one_only_where_that_is_assumed() {
         zs = f32[512] broadcast(z), dimensions={}\n ROOT r = f32[512] add(x, zs)",
     );
     let bare = program("x = f32[512] parameter(0)\n y = f32[512] parameter(1)\n ROOT r = f32[512] copy(x)");
-    assert!(!is_same(&ask(&added, &bare, CPU, &[])));
+    let parted = ask(&added, &bare, CPU, &[]);
+    assert!(matches!(parted.verdict, Verdict::Part(_)), "a zero of the other sign is found: {parted:?}");
     assert!(is_same(&ask(&added, &bare, CPU, &[Assumption::OneZero])));
     assert!(!is_same(&ask(&added, &bare, V5E, &[Assumption::OneZero])), "v5e flushes subnormals on the way");
 }

@@ -232,6 +232,56 @@ fn a_counter_along_a_long_dim_of_nothing_is_computed() {
     }
 }
 
+/// The text with each of its lists of dims changed, one at a time: a dim twice, two exchanged, or one that no array here has.
+fn with_other_dims(text: &str) -> Vec<(bool, String)> {
+    // Regions may be called by nobody.
+    let entry = text.find("ENTRY").unwrap_or(0);
+    let mut changed = Vec::new();
+    for key in ["dims={", "dimensions={", "start_index_map={"] {
+        for (at, _) in text.match_indices(key).filter(|(at, _)| *at > entry) {
+            let begin = at + key.len();
+            let Some(length) = text[begin..].find('}') else { continue };
+            let list: Vec<&str> = text[begin..begin + length].split(',').filter(|dim| !dim.is_empty()).collect();
+            let Some(first) = list.first() else { continue };
+            let with = |list: Vec<&str>| format!("{}{}{}", &text[..begin], list.join(","), &text[begin + length..]);
+            changed.push((true, with(list.iter().chain([first]).copied().collect())));
+            changed.push((true, with(list.iter().map(|_| "9").collect())));
+            changed.push((false, with(list.iter().rev().copied().collect())));
+        }
+    }
+    changed
+}
+
+/// Dims that stand twice, in another order, or that an array has not are refused where the text is read; what is read is computed.
+#[test]
+fn lists_of_other_dims_are_refused_or_computed() {
+    let _one = limited(Some(BUDGET));
+    let (mut refused, mut computed) = (0, 0);
+    for Hostile { name, text } in hostile::programs(false).iter().filter(|program| program.name.contains("-3-")) {
+        if parse(text).ok().and_then(|module| lower_with_libraries(&module).ok()).is_none() {
+            continue;
+        }
+        for (is_wrong, text) in with_other_dims(text) {
+            let import = parse(&text).ok().and_then(|module| lower_with_libraries(&module).ok());
+            let Some(import) = import else {
+                refused += 1;
+                continue;
+            };
+            // Elements of a map are where they are, whatever its dims are; of one device nothing is joined.
+            let moves_nothing = [" map(", " all-gather("].iter().any(|opcode| text.contains(opcode));
+            assert!(!is_wrong || moves_nothing, "{name}:\n{text}");
+            let Some(given) = arguments(&import.program) else { continue };
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                evaluate(&import.program, &mode("cpu/f32/off"), &given, &[]).is_ok()
+                    && exact(&import.program, &given, &[], RoundTo::Stored, &mut |_| {}).is_ok()
+            }));
+            assert!(result.is_ok(), "{name} panics:\n{text}");
+            computed += 1;
+        }
+    }
+    assert!(refused > 60 && computed > 5, "{refused} refused, {computed} computed");
+}
+
 /// A function that is added is tried with hostile extents as well.
 #[test]
 fn every_function_is_among_the_hostile_programs() {

@@ -4,6 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::ast::{Attribute, Instruction, Value};
 use crate::fields::fields;
+use crate::file::repeated_name;
 use crate::ir::{CollectiveAlgorithm, Setting};
 use crate::opcode::{Opcode, Single};
 use crate::view::Attributes;
@@ -21,6 +22,8 @@ pub fn of(instruction: &Instruction, attribute: &Attribute, is_exact: bool, sett
         return;
     }
     match serde_json::from_str::<Json>(text) {
+        // Which of two values a compiler takes is not known: the whole is compared.
+        Ok(Json::Object(_)) if repeated_name(text.as_bytes()).is_some() => settings.push(super::other(attribute)),
         Ok(Json::Object(config)) => of_object(instruction, &config, is_exact, settings),
         _ if instruction.opcode == Opcode::Single(Single::CustomCall) => {
             let Some(inside) = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) else {

@@ -2,6 +2,7 @@
 
 mod component;
 mod entry;
+mod json;
 pub mod npy;
 mod npy_header;
 pub mod npz;
@@ -10,4 +11,5 @@ mod whole;
 
 pub use component::{NameFault, check_component};
 pub use entry::Entry;
+pub use json::repeated_name;
 pub use whole::{read_text, read_whole, write_whole};

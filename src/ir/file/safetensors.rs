@@ -14,7 +14,7 @@ use crate::budget;
 use crate::name::hint;
 use crate::tensor::{BytesError, DTYPES, DType, Data, Tensor};
 
-use super::{read_whole, write_whole};
+use super::{read_whole, repeated_name, write_whole};
 
 /// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -90,7 +90,7 @@ pub enum TensorFault {
     /// Elements of four bits do not fill whole bytes.
     #[error("{0} elements of four bits do not fill whole bytes, as the format asks for")]
     HalfByte(usize),
-    /// Two tensors of a file to be written have one name.
+    /// Two tensors of a file have one name.
     #[error("the name is given twice")]
     RepeatedName,
     /// The format keeps `__metadata__` for itself.
@@ -171,6 +171,9 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<(String, Tensor)>, FileErr
         format: NAME,
         reason: reason(&error, bytes),
     })?;
+    // The header is sound, so its length is within the file.
+    let header = SafeTensors::read_metadata(bytes).ok().and_then(|(length, _)| bytes.get(LENGTH..LENGTH + length));
+    header.map_or(Ok(()), |header| check_names(path, header))?;
     let mut tensors = Vec::new();
     for (name, view) in file.iter() {
         if view.dtype() != Dtype::C64 {
@@ -220,7 +223,18 @@ fn open(path: &Path) -> Result<(std::fs::File, Metadata, std::ops::Range<u64>), 
     let mut header = vec![0; claimed as usize];
     file.read_exact(&mut header).map_err(unread)?;
     let metadata: Metadata = serde_json::from_slice(&header).map_err(|error| malformed(error.to_string()))?;
+    check_names(path, &header)?;
     Ok((file, metadata, LENGTH as u64 + claimed..size))
+}
+
+/// Refuses a header that names a tensor twice.
+fn check_names(path: &Path, header: &[u8]) -> Result<(), FileError> {
+    match repeated_name(header) {
+        Some(tensor) => {
+            Err(FileError::BadTensor { path: path.to_path_buf(), tensor, fault: TensorFault::RepeatedName })
+        }
+        None => Ok(()),
+    }
 }
 
 /// One tensor of a file. Of the others only the header is read.

@@ -133,7 +133,7 @@ fn ceil_log2(n: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Shape, output_size, with_enough_bins};
+    use super::{BinsError, Shape, output_size, with_enough_bins};
     use crate::tensor::DType;
 
     #[test]
@@ -179,7 +179,26 @@ mod tests {
             assert_eq!(output_size(n, 2, k, recall, None).map(|s| s.0), Ok(size), "n = {n}, k = {k}");
         }
         assert_eq!(output_size(32000, 2, 40, 0.95, Some(256000)), Ok((128, 8)));
-        assert!(output_size(32000, 2, 40, 0.95, Some(100)).is_err());
+        // The whole is no smaller than its part.
+        for whole in [100, 16_000, 31_999] {
+            let refused = BinsError::WholeBelowPart { whole, n: 32000 };
+            assert_eq!(output_size(32000, 2, 40, 0.95, Some(whole)), Err(refused));
+        }
+        assert_eq!(output_size(32000, 2, 40, 0.95, Some(32000)), output_size(32000, 2, 40, 0.95, None));
         assert!(output_size(32000, 2, 40, 0.0, None).is_err());
+    }
+
+    /// Whole chunks of bins, and at least as many as elements of which each holds `2^log2_reduction` need.
+    #[test]
+    fn a_partial_reduction_has_whole_chunks_of_bins() {
+        for (dims, log2_reduction, chunk, least) in
+            [(&[4, 4096][..], 2, 128, 1024), (&[4096], 2, 1024, 1024), (&[3, 500], 1, 128, 256)]
+        {
+            for bins in 0..=4096 {
+                let claimed = Shape::Tuple(vec![Shape::array(DType::F32, &[bins]), Shape::array(DType::S32, &[bins])]);
+                let found = with_enough_bins(dims, log2_reduction, claimed);
+                assert_eq!(found.is_ok(), bins >= least && bins.is_multiple_of(chunk), "{dims:?}, {bins} bins");
+            }
+        }
     }
 }

@@ -168,7 +168,11 @@ fn infer_free(op: &Op, operands: &[&Shape], computations: &[Computation], given:
         Op::Reverse { dims } => {
             need(1)?;
             let (_, shape) = array(operands[0])?;
-            ensure!(dims.iter().all(|d| *d < shape.len()), "reverse of {} along {dims:?}", operands[0]);
+            ensure!(
+                are_distinct(dims, shape.len()),
+                "reverse of {} along {dims:?}, which are not dims of it, once each",
+                operands[0]
+            );
             Ok(operands[0].clone())
         }
         Op::DynamicSlice { sizes } => {
@@ -360,8 +364,15 @@ fn same(a: &Shape, b: &Shape) -> Result<()> {
     Ok(())
 }
 
+/// Whether each is a dim of an array of this rank, and none stands twice.
+fn are_distinct(dims: &[usize], rank: usize) -> bool {
+    dims.iter().enumerate().all(|(at, dim)| *dim < rank && !dims[..at].contains(dim))
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::index_dims::GatherDims;
+    use super::super::scalar_op::Precision;
     use super::*;
 
     /// Each dim of an operand goes along one of its own, in their order: whatever else is said is refused.
@@ -373,6 +384,43 @@ mod tests {
                 let op = Op::Broadcast { dims: vec![first, second] };
                 let is_taken = infer(&op, &[&from], &[], Some(&to)).is_ok();
                 assert_eq!(is_taken, first < second && second < 3, "{first} {second}");
+            }
+        }
+    }
+
+    /// A list of dims has each of them once: whatever else it says is refused, as XLA's verifier does.
+    #[test]
+    fn a_dim_stands_once_in_a_list() {
+        let (of, index) = (Shape::array(DType::F32, &[2, 2]), Shape::array(DType::S32, &[2]));
+        let dot = |dims: DotDims| infer(&Op::Dot { dims, precision: [Precision::Default; 2] }, &[&of, &of], &[], None);
+        for first in 0..4 {
+            for second in 0..4 {
+                let (dims, fits) = (vec![first, second], first != second && first.max(second) < 2);
+                let reverse = infer(&Op::Reverse { dims: dims.clone() }, &[&of], &[], None);
+                assert_eq!(reverse.is_ok(), fits, "reverse {dims:?}");
+                let [one, other] = [vec![first], vec![second]];
+                let both =
+                    DotDims { lhs_contracting: dims.clone(), rhs_contracting: dims.clone(), ..DotDims::default() };
+                let batch = DotDims {
+                    lhs_contracting: one.clone(),
+                    rhs_contracting: one,
+                    lhs_batch: other.clone(),
+                    rhs_batch: other,
+                };
+                assert_eq!([dot(both).is_ok(), dot(batch).is_ok()], [fits; 2], "dot {dims:?}");
+                // By a vector of two numbers, or of the one that a scalar is.
+                let gather = |map: Vec<usize>, indices: &[usize]| {
+                    let dims = GatherDims {
+                        collapsed_slice_dims: map.clone(),
+                        start_index_map: map,
+                        index_vector_dim: 0,
+                        slice_sizes: vec![1, 1],
+                        ..GatherDims::default()
+                    };
+                    infer(&Op::Gather(dims), &[&of, &Shape::array(DType::S32, indices)], &[], None)
+                };
+                assert_eq!(gather(dims.clone(), index.dims()).is_ok(), fits, "gather {dims:?}");
+                assert!(gather(dims, &[]).is_err());
             }
         }
     }

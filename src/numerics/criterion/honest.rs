@@ -154,3 +154,27 @@ fn variance_ratio(values: &[f64], each: f64) -> f64 {
     let variance = sums.iter().map(|sum| sum * sum).sum::<f64>() / (sums.len() - 1) as f64;
     (variance / (each * length as f64)).max(1.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Elements of one exponent are one class, however many they are: what runs show of some of them is expected of all.
+    #[test]
+    fn elements_of_one_size_have_one_deviation() {
+        let scale: Vec<f64> = (0..400).map(|at| if at < 300 { 1.0 + at as f64 / 512.0 } else { 8.0 }).collect();
+        let run: Vec<f64> = (0..400)
+            .map(|at| match at {
+                0..150 => 1.0,
+                150..300 => -7.0,
+                _ => 30.0,
+            })
+            .collect();
+        let found = Honest::of_errors("runs", &[&run], &scale).unwrap();
+        assert_eq!(found.deviation[..300], [5.0; 300]);
+        assert_eq!(found.deviation[300..], [30.0; 100]);
+        // Too few for a class of their own are with the next smaller ones.
+        let few = Honest::of_errors("runs", &[&run[..310]], &scale[..310]).unwrap();
+        assert!(few.deviation.iter().all(|deviation| *deviation == few.deviation[0] && *deviation > 5.0));
+    }
+}

@@ -112,6 +112,39 @@ mod tests {
         assert!(sums.iter().all(|sum| sum.variance >= sums[3].variance));
     }
 
+    /// Orders of a few terms, written out; each errs otherwise than the others of as many terms.
+    #[test]
+    fn orders_are_those_of_their_names() {
+        let t: Vec<PartialSum> =
+            (0..7).map(|i| PartialSum::of(1.0 + (i as f64 * 1.7).sin().abs() * f64::from(1 << i))).collect();
+        let add = |a: PartialSum, b: PartialSum| a.add(b, &NEAREST);
+        let pair = |i: usize| add(t[i], t[i + 1]);
+        let tree = add(pair(0), pair(2));
+        let written = [
+            (AdditionOrder::Chain, 5, add(add(add(pair(0), t[2]), t[3]), t[4])),
+            (AdditionOrder::Blocked(3), 5, add(add(pair(0), t[2]), pair(3))),
+            (AdditionOrder::Pairwise(usize::MAX), 5, add(tree, t[4])),
+            (AdditionOrder::Pairwise(4), 6, add(tree, pair(4))),
+            (AdditionOrder::RoundedOnce(3), 5, add(t[0].join(t[1]).join(t[2]).round(&NEAREST), pair(3))),
+            (AdditionOrder::Lanes(4), 6, add(add(add(t[0], t[4]), add(t[1], t[5])), pair(2))),
+            (AdditionOrder::Lanes(3), 5, add(add(add(t[0], t[3]), add(t[1], t[4])), t[2])),
+            (AdditionOrder::Windows(3), 7, add(add(add(pair(0), t[2]), add(pair(3), t[5])), t[6])),
+        ];
+        for (order, count, expected) in written {
+            let found = order.sum(&t[..count], &NEAREST);
+            assert_eq!(found, expected, "{}", order.text());
+            for (other, _, _) in written.iter().filter(|(other, of, _)| *other != order && *of == count) {
+                assert_ne!(
+                    other.sum(&t[..count], &NEAREST).variance,
+                    found.variance,
+                    "{} {}",
+                    order.text(),
+                    other.text()
+                );
+            }
+        }
+    }
+
     /// Growing sums: each level of a tree loses as much as the last addition of a chain.
     #[test]
     fn a_chain_of_equal_signs_errs_more_than_a_tree() {

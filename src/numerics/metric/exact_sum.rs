@@ -142,6 +142,21 @@ mod tests {
         assert!(sum(&[f64::NAN, 1.0]).is_nan());
     }
 
+    /// Infinities and NaN are in a merged sum on whichever side they were.
+    #[test]
+    fn a_merge_is_the_sum_of_both() {
+        let terms = [0.0, -1.5, 1e300, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+        for one in terms {
+            for other in terms {
+                let mut merged: ExactSum = [one].into_iter().collect();
+                merged.merge(&[other].into_iter().collect());
+                let whole: ExactSum = [one, other].into_iter().collect();
+                let (found, expected) = (merged.value(), whole.value());
+                assert!(found == expected || found.is_nan() && expected.is_nan(), "{one} and {other}: {found}");
+            }
+        }
+    }
+
     #[test]
     fn carries_wait_no_longer_than_they_may() {
         let mut sum = ExactSum::default();

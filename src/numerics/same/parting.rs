@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use crate::ir::{Binary, Class, Instruction, Op, Program, Setting, ValueId};
+use crate::ir::{Binary, Class, Instruction, Op, Precision, Program, Setting, ValueId};
 use crate::machine::{Mode, Sketch, Symbol, Traced};
 use crate::tensor::DType;
 
@@ -201,7 +201,8 @@ fn cause([a, b]: [&Instruction; 2], modes: &[Mode; 2]) -> String {
                     [a, b].map(|dot| if dot.on_matrix_unit() { "on the matrix unit" } else { "as written" });
                 format!("a dot {one} against one {other}")
             } else if p != q {
-                format!("dot precision {} against {}", p[0].name(), q[0].name())
+                let [one, other] = [p, q].map(|operands| operands.map(Precision::name).join(","));
+                format!("dot precision {{{one}}} against {{{other}}}")
             } else if k[0] != k[1] {
                 let [one, other] = k.map(|k| k.map_or("not at all".to_string(), |k| format!("every {k}")));
                 format!("K cut {one} against {other}")

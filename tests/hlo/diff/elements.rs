@@ -219,3 +219,30 @@ fn what_is_padded_before_is_the_padding_of_a_window() {
         ]
     );
 }
+
+/// All elements that a sort carries are compared: another one is told of, whichever the keys are.
+#[test]
+fn another_element_that_a_sort_carries_is_told_of() {
+    let sorted = |carried: &str| {
+        format!(
+            "HloModule m\nless {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = f32[] parameter(2)\n  d = f32[] \
+             parameter(3)\n  ROOT l = pred[] compare(a, b), direction=LT\n}}\nENTRY main {{\n  x = f32[4] parameter(0)\n  y = f32[4] \
+             parameter(1)\n  z = f32[4] parameter(2)\n  {carried}\n  s = (f32[4], f32[4]) sort(x, c), dimensions={{0}}, \
+             is_stable=true, to_apply=less\n  ROOT r = f32[4] get-tuple-element(s), index=1\n}}\n"
+        )
+    };
+    let before = sorted("c = f32[4] copy(y)");
+    assert_eq!(of_texts(&before, &before), Difference::default());
+    for place in 0..4 {
+        let (next, mut parts, mut names) = (place + 1, Vec::new(), Vec::new());
+        for (name, of, from, to) in [("d", "y", 0, place), ("e", "z", place, next), ("f", "y", next, 4)] {
+            if from < to {
+                parts.push(format!("{name} = f32[{}] slice({of}), slice={{[{from}:{to}]}}", to - from));
+                names.push(name);
+            }
+        }
+        parts.push(format!("c = f32[4] concatenate({}), dimensions={{0}}", names.join(", ")));
+        let after = sorted(&parts.join("\n  "));
+        assert!(!lines(&of_texts(&before, &after)).is_empty(), "{after}");
+    }
+}

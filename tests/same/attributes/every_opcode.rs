@@ -1,8 +1,10 @@
 //! An attribute that nothing follows, on each opcode.
 
+use std::collections::BTreeSet;
+
 use ulpgate::diff::difference;
 use ulpgate::hlo::{Import, Opcode, lower_with_opaque, parse};
-use ulpgate::same::{Settings, Verdict, compare};
+use ulpgate::same::{SameError, Settings, Verdict, compare};
 
 use super::{MODE, of_mode};
 
@@ -247,9 +249,13 @@ fn import(text: &str) -> Option<Import> {
     lower_with_opaque(&parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"))).ok()
 }
 
+/// Whether the two programs' symbols are equal. A proof that an input contradicts is no answer, and yet a proof.
 fn is_proven(one: &Import, other: &Import) -> bool {
     let settings = Settings { trials: 0, elements: 0, ..of_mode(MODE) };
-    matches!(compare(one, other, &settings), Ok(answer) if matches!(answer.verdict, Verdict::Same))
+    match compare(one, other, &settings) {
+        Ok(answer) => matches!(answer.verdict, Verdict::Same),
+        Err(error) => matches!(error, SameError::Contradiction(_)),
+    }
 }
 
 /// An attribute of no known name is part of each proof and a line of `hlo diff`, whatever its opcode.
@@ -329,10 +335,26 @@ const PAIRED: &str = "first_less { a = f32[] parameter(0)\n b = f32[] parameter(
 const DECIDE_NOTHING: [&str; 6] =
     ["ragged-all-to-all 1", "ragged-all-to-all 5", "complex 0", "get-dimension-size 0", "outfeed 0", "tuple 0"];
 
-/// Each operand of each opcode is a part of what it computes: with another argument in its place nothing is proven.
+/// Opcodes whose program is not proven to be itself, so that nothing is learnt from another operand: a list that may only become shorter.
+const NOT_PROVEN_AS_THEY_ARE: [&str; 1] = ["send"];
+
+/// The program whose operand of this place is the one of that name; `other` is an argument more.
+fn with_operand(text: &str, at: usize, own: &str) -> Option<Import> {
+    let (names, open, close) = operands(text)?;
+    let shape = shape_of(&text[..open], names[at])?;
+    let number = text[text.find("ENTRY").unwrap_or(0)..].matches(" parameter(").count();
+    let names: Vec<&str> = names.iter().enumerate().map(|(i, name)| if i == at { own } else { name }).collect();
+    let body = format!("{}{}{}", &text[..open], names.join(", "), &text[close..]).replace('~', "");
+    let entry = body.find("ENTRY").unwrap_or(0);
+    let begin = entry + body[entry..].find('\n').unwrap_or(0);
+    import(&format!("{}\n other = {shape} parameter({number}){}", &body[..begin], &body[begin..]))
+}
+
+/// Each operand of each opcode is a part of what it computes: with another argument in its place nothing is proven, although the program
+/// is proven to be itself.
 #[test]
 fn another_argument_in_the_place_of_an_operand_is_not_proven() {
-    let (mut asked, mut proven) = (0, Vec::new());
+    let (mut asked, mut seen, mut proven, mut open) = (0, BTreeSet::new(), Vec::new(), Vec::new());
     let first = |opcode: Opcode| {
         let text = programs(&opcode).into_iter().find(|text| import(&text.replace('~', "")).is_some())?;
         Some((opcode.name().to_string(), text))
@@ -341,25 +363,21 @@ fn another_argument_in_the_place_of_an_operand_is_not_proven() {
         .iter()
         .map(|(name, body)| (name.to_string(), entry("", body).replacen('\n', &format!("\n{PAIRED}"), 1)));
     for (opcode, text) in Opcode::all().filter_map(first).chain(more) {
-        let Some((names, open, close)) = operands(&text) else { continue };
+        let names = operands(&text).map(|(names, ..)| names).unwrap_or_default();
         for (at, name) in names.iter().enumerate() {
-            let Some(shape) = shape_of(&text[..open], name) else { continue };
-            let number = text[text.find("ENTRY").unwrap_or(0)..].matches(" parameter(").count();
-            let of = |own: &str| {
-                let names = names.iter().enumerate().map(|(i, name)| if i == at { own } else { name });
-                let operands = names.collect::<Vec<_>>().join(", ");
-                let body = format!("{}{operands}{}", &text[..open], &text[close..]).replace('~', "");
-                let entry = body.find("ENTRY").unwrap_or(0);
-                let begin = entry + body[entry..].find('\n').unwrap_or(0);
-                import(&format!("{}\n other = {shape} parameter({number}){}", &body[..begin], &body[begin..]))
-            };
-            let (Some(one), Some(other)) = (of(name), of("other")) else { continue };
+            let [one, other] = [name, "other"].map(|own| with_operand(&text, at, own));
+            let (Some(one), Some(other)) = (one, other) else { continue };
             asked += 1;
+            // Once an opcode: the argument more is used nowhere.
+            if seen.insert(opcode.clone()) && !is_proven(&one, &one) {
+                open.push(opcode.clone());
+            }
             if is_proven(&one, &other) {
                 proven.push(format!("{opcode} {at}"));
             }
         }
     }
+    assert_eq!(open, NOT_PROVEN_AS_THEY_ARE);
     assert_eq!(proven, DECIDE_NOTHING);
     assert!(asked > 120, "{asked}");
 }

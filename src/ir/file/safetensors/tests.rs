@@ -137,7 +137,7 @@ fn malformed_files_say_what_is_wrong() {
     let good = r#"{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#;
     let with = |from: &str, to: &str| file(&good.replace(from, to), &[0; 8]);
     assert!(parse(Path::new("x"), &file(good, &[0; 8])).is_ok());
-    let cases: [(Vec<u8>, &str); 12] = [
+    let cases: [(Vec<u8>, &str); 13] = [
         (vec![1, 2, 3], "3 bytes, too few for the length of a header"),
         ([&100u64.to_le_bytes()[..], b"{}"].concat(), "the header claims 100 bytes, the file holds 2"),
         ([&u64::MAX.to_le_bytes()[..], b"{}"].concat(), "the header claims 18446744073709551615 bytes"),
@@ -147,6 +147,8 @@ fn malformed_files_say_what_is_wrong() {
         (with("[2]", "[3]"), "do not fill the bytes"),
         (with("[2]", "[4611686018427387904,4]"), "more elements than can be addressed"),
         (with("[0,8]", "[4,12]"), "`x` overlap"),
+        // Twice the same bytes: the elements are covered, and the format forbids it.
+        (file(&format!("{},{}", &good[..good.len() - 1], &good[1..]), &[0; 8]), "tensor `x`: the name is given twice"),
         (with("F32", "Q7"), "tensor `x` has dtype Q7, which the format does not have"),
         (
             file(&good.replace("F32", "F6_E2M3").replace("[2]", "[4]").replace("[0,8]", "[0,3]"), &[0; 3]),

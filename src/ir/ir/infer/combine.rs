@@ -1,13 +1,19 @@
 //! Shapes of operations that make each element from many.
 
 use super::super::window::Window;
-use super::{Computation, DotDims, Result, Shape, ShapeError, array, region, scalar_of, tuple_unless_one};
+use super::{
+    Computation, DotDims, Result, Shape, ShapeError, are_distinct, array, region, scalar_of, tuple_unless_one,
+};
 
 pub(super) fn reduce(dims: &[usize], callee: &Computation, operands: &[&Shape]) -> Result<Shape> {
     let count = operands.len() / 2;
     ensure!(count > 0 && operands.len().is_multiple_of(2), "reduce needs as many inits as arrays");
     let (_, first) = array(operands[0])?;
-    ensure!(dims.iter().all(|d| *d < first.len()), "reduce of {} along {dims:?}", operands[0]);
+    ensure!(
+        are_distinct(dims, first.len()),
+        "reduce of {} along {dims:?}, which are not dims of it, once each",
+        operands[0]
+    );
     let kept: Vec<usize> = (0..first.len()).filter(|d| !dims.contains(d)).map(|d| first[d]).collect();
     let mut dtypes = Vec::new();
     for (operand, init) in operands[..count].iter().zip(&operands[count..]) {
@@ -22,11 +28,8 @@ pub(super) fn reduce(dims: &[usize], callee: &Computation, operands: &[&Shape]) 
 
 pub(super) fn dot(dims: &DotDims, lhs: &Shape, rhs: &Shape, given: Option<&Shape>) -> Result<Shape> {
     let ((lhs_dtype, l), (rhs_dtype, r)) = (array(lhs)?, array(rhs)?);
-    let in_range = |which: &[usize], rank: usize| which.iter().all(|d| *d < rank);
-    let ranges = in_range(&dims.lhs_contracting, l.len())
-        && in_range(&dims.lhs_batch, l.len())
-        && in_range(&dims.rhs_contracting, r.len())
-        && in_range(&dims.rhs_batch, r.len());
+    let ranges = are_distinct(&[&dims.lhs_contracting[..], &dims.lhs_batch].concat(), l.len())
+        && are_distinct(&[&dims.rhs_contracting[..], &dims.rhs_batch].concat(), r.len());
     let pairs = |a: &[usize], b: &[usize]| a.len() == b.len() && a.iter().zip(b).all(|(x, y)| l[*x] == r[*y]);
     let fits = ranges && pairs(&dims.lhs_contracting, &dims.rhs_contracting) && pairs(&dims.lhs_batch, &dims.rhs_batch);
     let DotDims { lhs_contracting, rhs_contracting, lhs_batch, rhs_batch } = dims;

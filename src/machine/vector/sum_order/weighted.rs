@@ -315,4 +315,19 @@ mod tests {
             }
         }
     }
+
+    /// A subnormal number is nothing before it is multiplied, on either side, however large the other one is.
+    #[test]
+    fn subnormal_numbers_are_flushed_before_their_product() {
+        for (mode, flushes) in [("v5e/default/off", true), ("cpu/f32/off", false)] {
+            let unit = mode.parse::<crate::Arithmetic>().unwrap().vector_unit();
+            for [value, factor] in [[1e-40, 1e30], [-1e-40, 1e30], [1e30, 1e-40], [1e30, -1e-40]] {
+                let weighted = Weighted { matrix: &[value; 3], factors: &[factor; 3], rounded: StepRounding::F32 };
+                let expected = if flushes { 0.0 } else { value * factor + value * factor + value * factor };
+                let sums =
+                    [weighted.row_sums(StepRounding::F32, &unit), weighted.column_sums(1, StepRounding::F32, &unit)];
+                assert_eq!(sums, [[expected]; 2], "{mode}: {value} {factor}");
+            }
+        }
+    }
 }
