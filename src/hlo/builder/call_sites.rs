@@ -176,6 +176,7 @@ impl Emitter<'_, '_> {
             fusion,
             mark,
             tiling: window_config::tiling(&self.attributes())?.map(Arc::new).or_else(|| self.scope.tiling.clone()),
+            packed: self.packed(callee),
             small_call: self.scope.small_call || is_small_call(&self.attributes()),
             settings: self.settings.as_deref().map(<[Setting]>::to_vec).unwrap_or_default(),
             depth: self.scope.depth + 1,

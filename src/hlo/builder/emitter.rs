@@ -18,6 +18,7 @@ use super::body::Body;
 use super::first_double;
 use super::lowered_value::Value;
 use super::lowering::{Lowering, OPERATIONS};
+use super::packed::{self, Packed};
 use super::surroundings::Scope;
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -184,11 +185,12 @@ impl<'a> Emitter<'_, 'a> {
         let products = self.body.products(id);
         // An `fft` is a dot here alone.
         let is_for_unit = self.lowering.for_tpu && self.instruction.opcode != Opcode::Single(Single::Fft);
+        let is_packed = self.scope.packed == Packed::All && packed::has_code_of_its_own(&self.body.instructions[id]);
         let instruction = &mut self.body.instructions[id];
         instruction.mark = self.scope.mark.clone();
         instruction.settings = self.settings.clone();
         instruction.record(|compiled| {
-            (compiled.fusion, compiled.minor) = (self.scope.fusion, minor);
+            (compiled.fusion, compiled.minor, compiled.packed) = (self.scope.fusion, minor, is_packed);
             if let Some(k) = products {
                 compiled.on_matrix_unit = is_for_unit;
                 compiled.tiling = self.scope.tiling.as_ref().map(|tiling| Arc::new(tiling.of_k(k)));

@@ -68,6 +68,11 @@ pub(super) fn algorithm(instruction: &Instruction) -> Option<CollectiveAlgorithm
     instruction.attributes.iter().find(|a| a.name == "backend_config").and_then(config::algorithm_of)
 }
 
+/// The operations of a fusion that are emitted packed, as its `backend_config` counts them.
+pub(super) fn packed_operations(instruction: &Instruction) -> Option<u64> {
+    instruction.attributes.iter().find(|a| a.name == "backend_config").and_then(config::packed_operations)
+}
+
 /// The settings of a module's instructions, each read once.
 #[derive(Default)]
 pub(super) struct Read {

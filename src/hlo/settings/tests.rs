@@ -44,7 +44,7 @@ fn what_no_name_is_known_of_is_kept_wherever_it_stands() {
         assert_eq!(settings(line), [], "{line}");
     }
     let count = "backend_config={\"bf16_mapped_op_count\":{\"integer\":\"2\"}}";
-    assert_eq!(settings(&format!("negate(x), {count}")), [], "FACTS 9: it counts operations that the file has");
+    assert_eq!(settings(&format!("negate(x), {count}")), [], "the record of each operation has it");
     let plan = "backend_config={\"integer_config\":{\"integer\":\"8\"}}";
     assert_eq!(settings(&format!("reshape(x), {plan}")), []);
     assert_eq!(settings(&format!("negate(x), {plan}")).len(), 1);

@@ -34,6 +34,8 @@ struct Key {
     shape: Shape,
     /// Fusion and cut of K, under [`Equality::Compiled`].
     compiled: (Option<Fusion>, Option<usize>),
+    /// Whether it is emitted packed, but for rounding.
+    packed: bool,
     /// The meaning of a constant over the real numbers, where that is not its own number.
     meaning: Option<Mark>,
     /// Requests that may decide its bits, and that nothing here follows.
@@ -102,6 +104,7 @@ impl Numbering {
                         Equality::Compiled => (instruction.fusion(), k_block),
                         Equality::Bits | Equality::ButForRounding => (None, None),
                     };
+                    let packed = self.equality != Equality::ButForRounding && instruction.is_packed();
                     let is_meaning = |mark: &&Mark| match mark {
                         Mark::Turns(_) => self.equality != Equality::ButForRounding,
                         mark => **mark == Mark::TruthAlone,
@@ -109,7 +112,7 @@ impl Numbering {
                     let meaning = instruction.mark.as_ref().filter(is_meaning).cloned();
                     let opcode = instruction.op.opcode();
                     let settings = self.settings(instruction);
-                    self.number(op, Key { opcode, operands, called, shape, compiled, meaning, settings })
+                    self.number(op, Key { opcode, operands, called, shape, compiled, packed, meaning, settings })
                 }
             };
             values.push(number);

@@ -52,6 +52,8 @@ pub struct VectorUnit {
     pub eup: Eup,
     /// The implementation of functions that have two ([`VectorUnit::for_accuracy`]).
     pub implementation: Implementation,
+    /// Whether an operation in bf16 is one of two in a lane (`packed`).
+    pub packed: bool,
     /// The errors of functions and quotients.
     pub error: ErrorModel,
     /// The processor whose estimate a library's rsqrt refines.

@@ -33,18 +33,22 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
         [Freedom::Order, Freedom::Contraction, Freedom::Reciprocal, Freedom::Algebra]
             .map(|freedom| settings.permits(freedom));
     let own = &settings.computed();
-    let of = |id: ValueId, mode: &Mode, by_library: bool| {
-        let unit = mode.vector_unit();
+    let of_unit = |id: ValueId, mode: &Mode, by_library: bool, packed: bool| {
+        let unit = VectorUnit { packed, ..mode.vector_unit() };
         let (analysis, prepared, widest) = (&analysis, &prepared, &widest);
         Maker { analysis, prepared, widest, mode, unit, by_library, orders, contracts, reciprocals, algebra }.of(id)
     };
+    let of = |id: ValueId, mode: &Mode, by_library: bool| of_unit(id, mode, by_library, false);
     let erring = settings.permits(Freedom::Functions).then(|| erring(own));
     let others = settings.any_mode.then(|| Others::new(&settings.mode));
     let all = |(id, instruction): (ValueId, &Instruction)| {
         let others = others.as_ref().map_or(&[][..], |others| others.of(&instruction.op));
         let erring = erring.iter().filter(|_| matches!(instruction.op, Op::Unary(_) | Op::Binary(_)));
         let own = others.iter().fold(of(id, own, false), |latitude, mode| latitude.or(of(id, mode, false)));
-        erring.fold(own, |latitude, mode| latitude.or(of(id, mode, is_of_a_library(mode))))
+        let latitude = erring.clone().fold(own, |latitude, mode| latitude.or(of(id, mode, is_of_a_library(mode))));
+        erring
+            .filter(|_| may_be_packed(instruction))
+            .fold(latitude, |latitude, mode| latitude.or(of_unit(id, mode, false, true)))
     };
     let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
     if algebra {
@@ -64,6 +68,13 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
         }
     }
     latitudes
+}
+
+/// Whether a compiler that packs operations may do so with an operation of a program as written: its fusions are not known.
+fn may_be_packed(instruction: &Instruction) -> bool {
+    let has_code_of_its_own =
+        matches!(instruction.op, Op::Unary(Unary::Exponential | Unary::Sqrt) | Op::Binary(Binary::Divide));
+    has_code_of_its_own && instruction.fusion().is_none() && instruction.shape.dtype() == Some(DType::BF16)
 }
 
 /// A mode whose functions err as far as is published of the chip.
@@ -227,7 +238,7 @@ impl Maker<'_> {
     }
 
     fn unary(&self, unary: Unary, instruction: &Instruction, dtype: DType, floor: f64) -> Latitude {
-        let unit = self.unit.for_accuracy(unary, instruction.accuracy());
+        let unit = self.unit.for_instruction(instruction);
         match unary {
             Unary::Abs
             | Unary::Negate
@@ -264,7 +275,7 @@ impl Maker<'_> {
             Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Remainder => Latitude::Rounded(own),
             Binary::Divide => {
                 let by_one_number = divides_by_one_number(self.analysis.program.entry(), instruction);
-                let types = self.unit.reciprocal(dtype, by_one_number);
+                let types = self.unit.for_instruction(instruction).reciprocal(dtype, by_one_number);
                 let inverse = types.map(|reciprocal| {
                     let formats = reciprocal.types.iter().filter_map(|dtype| dtype.format().copied()).collect();
                     (formats, reciprocal.floor)
