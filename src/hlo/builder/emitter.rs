@@ -10,6 +10,7 @@ use crate::ir::{self, Class, ComputationId, Op, Setting, Shape, ValueId};
 use crate::layout;
 use crate::opcode::{Opcode, Single};
 use crate::origin::Origin;
+use crate::settings::{self, Packed};
 use crate::tensor::DType;
 use crate::view::Attributes;
 use crate::written_shape::{Elements, shape_of};
@@ -18,7 +19,6 @@ use super::body::Body;
 use super::first_double;
 use super::lowered_value::Value;
 use super::lowering::{Lowering, OPERATIONS};
-use super::packed::{self, Packed};
 use super::surroundings::Scope;
 
 type Result<T> = std::result::Result<T, LowerError>;
@@ -185,7 +185,7 @@ impl<'a> Emitter<'_, 'a> {
         let products = self.body.products(id);
         // An `fft` is a dot here alone.
         let is_for_unit = self.lowering.for_tpu && self.instruction.opcode != Opcode::Single(Single::Fft);
-        let is_packed = self.scope.packed == Packed::All && packed::has_code_of_its_own(&self.body.instructions[id]);
+        let is_packed = self.scope.packed == Packed::All && settings::has_code_of_its_own(&self.body.instructions[id]);
         let instruction = &mut self.body.instructions[id];
         instruction.mark = self.scope.mark.clone();
         instruction.settings = self.settings.clone();

@@ -16,7 +16,6 @@ mod first_double;
 pub mod library_call;
 mod lowered_value;
 mod lowering;
-mod packed;
 mod parameter_list;
 mod surroundings;
 mod window_config;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::ir::{Fusion, Mark, Setting, Tiling};
 
-use super::packed::Packed;
+use crate::settings::Packed;
 
 /// Context of an instruction that is inlined.
 #[derive(Clone, Default)]

@@ -1,6 +1,6 @@
 //! Elementwise operations. The operation is choose outside the loops, so that they vectorise.
 
-pub(super) mod packed;
+pub(super) mod packed_bf16;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +24,7 @@ use super::{Divide, VectorUnit, ZeroTie, round_to};
 /// small operand as it is. A result in bf16 is that in f32, converted.
 pub fn unary(unary: Unary, dtype: DType, values: &mut [f32], unit: &VectorUnit) {
     if unit.packs(unary, dtype) {
-        return packed::function(unary, values, unit);
+        return packed_bf16::function(unary, values, unit);
     }
     in_chunks(values, |_, chunk| {
         let library = unit.error.library();

@@ -52,7 +52,7 @@ pub struct VectorUnit {
     pub eup: Eup,
     /// The implementation of functions that have two ([`VectorUnit::for_accuracy`]).
     pub implementation: Implementation,
-    /// Whether an operation in bf16 is one of two in a lane (`packed`).
+    /// Whether an operation in bf16 is one of two in a lane (`packed_bf16`).
     pub packed: bool,
     /// The errors of functions and quotients.
     pub error: ErrorModel,

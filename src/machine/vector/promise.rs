@@ -6,7 +6,7 @@ use crate::num::F32;
 use crate::tensor::DType;
 
 use super::elementwise::RECIPROCAL_FLOOR;
-use super::elementwise::packed::{PACKED_EXPONENTIAL, PACKED_SQRT};
+use super::elementwise::packed_bf16::{PACKED_EXPONENTIAL, PACKED_SQRT};
 use super::error_model::Erring;
 use super::function_library::FunctionPromise;
 use super::stated::{ErrorBound, StatedBound, choose};

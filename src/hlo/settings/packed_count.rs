@@ -2,15 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::ast::{Computation, Element, Operands, Shape};
-use crate::ir::{Binary, Instruction, Op, Unary};
+use crate::ast::{Computation, Element, Instruction, Operands, Shape};
+use crate::ir::{self, Binary, Op, Unary};
 use crate::opcode::{Control, Elementwise, Opcode};
-use crate::settings;
 use crate::tensor::DType;
 use crate::view::Attributes;
-
-use super::emitter::Emitter;
-use super::lowering::Lowering;
 
 /// The operations in bf16 of a computation that are emitted packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,23 +21,27 @@ pub enum Packed {
 }
 
 /// Whether an operation's packed code gives another result than its code in f32 with the result rounded.
-pub fn has_code_of_its_own(instruction: &Instruction) -> bool {
+pub fn has_code_of_its_own(instruction: &ir::Instruction) -> bool {
     let is_one = matches!(instruction.op, Op::Unary(Unary::Exponential | Unary::Sqrt) | Op::Binary(Binary::Divide));
     is_one && instruction.shape.dtype() == Some(DType::BF16)
 }
 
-impl Emitter<'_, '_> {
-    /// The packed operations of the computation that is about to be inlined.
-    pub fn packed(&self, callee: &Computation) -> Packed {
-        let Some(count) = settings::packed_operations(self.instruction) else {
-            return if self.scope.packed == Packed::None { Packed::None } else { Packed::All };
-        };
-        let mut steps = self.lowering.left;
-        match operations(self.lowering, callee, 0, &mut steps) {
-            Some([own, inner]) if count == own + inner => Packed::All,
-            Some([_, inner]) if count == inner => Packed::Inner,
-            _ => Packed::None,
-        }
+/// The packed operations of a fusion's computation, which stands where `around` of the operations are packed. `find` gives the
+/// computation of a name; what takes more steps than `steps` to count is not packed.
+pub fn packed_part<'a>(
+    fusion: &Instruction,
+    callee: &'a Computation,
+    around: Packed,
+    find: &impl Fn(&str) -> Option<&'a Computation>,
+    mut steps: usize,
+) -> Packed {
+    let Some(count) = super::packed_operations(fusion) else {
+        return if around == Packed::None { Packed::None } else { Packed::All };
+    };
+    match operations(find, callee, 0, &mut steps) {
+        Some([own, inner]) if count == own + inner => Packed::All,
+        Some([_, inner]) if count == inner => Packed::Inner,
+        _ => Packed::None,
     }
 }
 
@@ -50,7 +50,12 @@ const DEPTH: usize = 8;
 
 /// The operations in bf16 that a count may hold: of a computation itself, and of the fusions in it; `None` where finding them takes
 /// more than so many steps.
-fn operations(lowering: &Lowering, computation: &Computation, depth: usize, steps: &mut usize) -> Option<[u64; 2]> {
+fn operations<'a>(
+    find: &impl Fn(&str) -> Option<&'a Computation>,
+    computation: &Computation,
+    depth: usize,
+    steps: &mut usize,
+) -> Option<[u64; 2]> {
     let [mut own, mut inner] = [0, 0];
     let shapes: HashMap<&str, &Shape> =
         computation.instructions.iter().map(|instruction| (instruction.name.as_str(), &instruction.shape)).collect();
@@ -59,8 +64,8 @@ fn operations(lowering: &Lowering, computation: &Computation, depth: usize, step
         match &instruction.opcode {
             Opcode::Control(Control::Fusion) if depth < DEPTH => {
                 let callee = Attributes::of(instruction).callee("calls").ok();
-                if let Some(callee) = callee.and_then(|name| lowering.find(name)) {
-                    inner += operations(lowering, callee, depth + 1, steps)?.iter().sum::<u64>();
+                if let Some(callee) = callee.and_then(find) {
+                    inner += operations(find, callee, depth + 1, steps)?.iter().sum::<u64>();
                 }
             }
             // A comparison's own type says nothing of its operands'.
