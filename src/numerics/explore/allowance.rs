@@ -44,11 +44,11 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
     let all = |(id, instruction): (ValueId, &Instruction)| {
         let others = others.as_ref().map_or(&[][..], |others| others.of(&instruction.op));
         let erring = erring.iter().filter(|_| matches!(instruction.op, Op::Unary(_) | Op::Binary(_)));
-        let own = others.iter().fold(of(id, own, false), |latitude, mode| latitude.or(of(id, mode, false)));
-        let latitude = erring.clone().fold(own, |latitude, mode| latitude.or(of(id, mode, is_of_a_library(mode))));
-        erring
-            .filter(|_| may_be_packed(instruction))
-            .fold(latitude, |latitude, mode| latitude.or(of_unit(id, mode, false, true)))
+        let own_latitude = others.iter().fold(of(id, own, false), |latitude, mode| latitude.or(of(id, mode, false)));
+        let latitude = erring.fold(own_latitude, |latitude, mode| latitude.or(of(id, mode, is_of_a_library(mode))));
+        // Which fusions its compiler will make is not known.
+        let may_be_packed = own.chip.eup == Eup::V7 && may_be_packed(instruction);
+        if may_be_packed { latitude.or(of_unit(id, own, false, true)) } else { latitude }
     };
     let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
     if algebra {
