@@ -23,6 +23,7 @@ mod sum_order;
 
 pub use arrays::over_rows;
 pub(super) use arrays::{Side, in_chunks, in_rows};
+pub use elementwise::packed_bf16::packed_errors;
 pub(super) use elementwise::{binary, binary_f64, binary_scalar, compare, compare_f64, extreme, unary, unary_f64};
 pub use error_model::ErrorModel;
 pub use estimate::Estimate;

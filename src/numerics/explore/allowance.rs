@@ -14,10 +14,12 @@ use crate::tensor::DType;
 
 use super::{Settings, forms};
 use library_functions::{binary_error, unary_error};
+use packed::or_packed;
 
 mod dots;
 mod joined_dots;
 mod library_functions;
+mod packed;
 
 /// The latitude of each instruction of the entry.
 pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude> {
@@ -33,12 +35,11 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
         [Freedom::Order, Freedom::Contraction, Freedom::Reciprocal, Freedom::Algebra]
             .map(|freedom| settings.permits(freedom));
     let own = &settings.computed();
-    let of_unit = |id: ValueId, mode: &Mode, by_library: bool, packed: bool| {
-        let unit = VectorUnit { packed, ..mode.vector_unit() };
+    let of = |id: ValueId, mode: &Mode, by_library: bool| {
+        let unit = mode.vector_unit();
         let (analysis, prepared, widest) = (&analysis, &prepared, &widest);
         Maker { analysis, prepared, widest, mode, unit, by_library, orders, contracts, reciprocals, algebra }.of(id)
     };
-    let of = |id: ValueId, mode: &Mode, by_library: bool| of_unit(id, mode, by_library, false);
     let erring = settings.permits(Freedom::Functions).then(|| erring(own));
     let others = settings.any_mode.then(|| Others::new(&settings.mode));
     let all = |(id, instruction): (ValueId, &Instruction)| {
@@ -46,9 +47,9 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
         let erring = erring.iter().filter(|_| matches!(instruction.op, Op::Unary(_) | Op::Binary(_)));
         let own_latitude = others.iter().fold(of(id, own, false), |latitude, mode| latitude.or(of(id, mode, false)));
         let latitude = erring.fold(own_latitude, |latitude, mode| latitude.or(of(id, mode, is_of_a_library(mode))));
-        // Which fusions its compiler will make is not known.
-        let may_be_packed = own.chip.eup == Eup::V7 && may_be_packed(instruction);
-        if may_be_packed { latitude.or(of_unit(id, own, false, true)) } else { latitude }
+        let is_bf16 = instruction.shape.dtype() == Some(DType::BF16) || choices.retyped.contains(&id);
+        let is_as_written = is_bf16 && instruction.fusion().is_none();
+        if own.chip.eup == Eup::V7 && is_as_written { or_packed(latitude, &instruction.op) } else { latitude }
     };
     let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
     if algebra {
@@ -68,13 +69,6 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
         }
     }
     latitudes
-}
-
-/// Whether a compiler that packs operations may do so with an operation of a program as written: its fusions are not known.
-fn may_be_packed(instruction: &Instruction) -> bool {
-    let has_code_of_its_own =
-        matches!(instruction.op, Op::Unary(Unary::Exponential | Unary::Sqrt) | Op::Binary(Binary::Divide));
-    has_code_of_its_own && instruction.fusion().is_none() && instruction.shape.dtype() == Some(DType::BF16)
 }
 
 /// A mode whose functions err as far as is published of the chip.

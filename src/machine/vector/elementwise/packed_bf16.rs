@@ -19,6 +19,22 @@ pub const PACKED_EXPONENTIAL: f64 = 0.4;
 /// The largest relative error of a square root before its rounding: that of the rounded reciprocal.
 pub const PACKED_SQRT: f64 = 1.0 / 256.0;
 
+/// The largest error of an exponential's operand relative to itself that gives the packed result: 2^-9.1 of the constant and 2^-9 of
+/// the rounded product.
+const PACKED_OPERAND: f64 = 0.003_772;
+
+/// The errors of a function in packed code beside the rounding of its result: of the operand of a function that never falls, and of
+/// the result, each relative to itself. `None` where the code differs from that in f32 by no more than that rounding.
+pub fn packed_errors(unary: Unary) -> Option<[f64; 2]> {
+    match unary {
+        Unary::Exponential => Some([PACKED_OPERAND, 0.0]),
+        // Its compiler writes it as 1 / (1 + e^-x): roundings of the exponential, the sum and the reciprocal, 2^-9 each.
+        Unary::Logistic => Some([PACKED_OPERAND, 2f64.powi(-7)]),
+        Unary::Sqrt => Some([0.0, PACKED_SQRT]),
+        _ => None,
+    }
+}
+
 /// Applies an exponential or a square root in place.
 pub fn function(unary: Unary, values: &mut [f32], unit: &VectorUnit) {
     let flush = |v: f32| if unit.flush { flush_f32(v) } else { v };
@@ -89,5 +105,25 @@ mod tests {
             assert!(largest <= relative + (1.0 + relative) / 256.0, "{unary:?}: {largest}");
             assert!(2.0 * largest >= relative, "{unary:?}: {largest} is far below {relative}");
         }
+    }
+
+    /// An exponential is that of an operand which is off by its share at most, rounded, and the share is no larger than it must be.
+    #[test]
+    fn a_packed_exponential_is_that_of_an_operand_nearby() {
+        let [share, relative] = packed_errors(Unary::Exponential).unwrap();
+        assert_eq!(relative, 0.0);
+        let is_within = |x: f32, share: f64| {
+            let mut values = [x];
+            function(Unary::Exponential, &mut values, &unit());
+            let end = |share: f64| {
+                let mut end = [(f64::from(x) * (1.0 + share)).exp() as f32];
+                round_to(DType::BF16, &mut end);
+                end[0]
+            };
+            let (one, other) = (end(-share), end(share));
+            values[0] == 0.0 || (one.min(other)..=one.max(other)).contains(&values[0])
+        };
+        assert!(numbers().filter(|x| x.is_finite()).all(|x| is_within(x, share)));
+        assert!(!numbers().filter(|x| x.is_finite()).all(|x| is_within(x, 0.99 * share)));
     }
 }
