@@ -323,6 +323,21 @@ mod tests {
         assert_ne!(loose[one], loose[x]);
     }
 
+    /// Packed code has other bits, and means the same but for rounding.
+    #[test]
+    fn packed_code_makes_a_value_of_its_own() {
+        let mut b = Builder::new("packed");
+        let x = b.parameter("x", DType::BF16, &[4]).unwrap();
+        let [plain, packed] = [0, 1].map(|_| b.unary(Unary::Exponential, x).unwrap());
+        let mut program = b.finish(&[("plain", plain), ("packed", packed)]).unwrap();
+        let entry = program.entry;
+        program.computations[entry].instructions[packed].record(|compiled| compiled.packed = true);
+        for equality in [Equality::Bits, Equality::Compiled, Equality::ButForRounding] {
+            let numbers = Numbering::new(equality).program(&program, &Regions::new(&program)).values;
+            assert_eq!(numbers[plain] == numbers[packed], equality == Equality::ButForRounding);
+        }
+    }
+
     /// Nobody knows what a setting changes that nothing follows: values that differ in one are two, and copies under one are no copies.
     /// A compiler's plan is no part of the program.
     #[test]

@@ -1,7 +1,7 @@
 //! The promises of the vector unit about its results. They stand beside the code that computes the results and read the
 //! same settings, so that a bound made of them follows the unit.
 
-use crate::ir::{Instruction, Op, ResultAccuracy, Unary};
+use crate::ir::{Instruction, Op, ResultAccuracy, Setting, Unary};
 use crate::num::F32;
 use crate::tensor::DType;
 
@@ -9,7 +9,7 @@ use super::elementwise::RECIPROCAL_FLOOR;
 use super::elementwise::packed_bf16::{PACKED_EXPONENTIAL, PACKED_SQRT};
 use super::error_model::Erring;
 use super::function_library::FunctionPromise;
-use super::stated::{ErrorBound, StatedBound, choose};
+use super::stated::{ErrorBound, StatedBound, choose, is_stated};
 use super::{Divide, ErrorModel, Eup, VectorUnit, narrow_f32};
 
 /// A reciprocal that takes the place of a division.
@@ -73,6 +73,17 @@ impl VectorUnit {
             _ => *self,
         };
         VectorUnit { packed: self.eup == Eup::V7 && (self.packed || instruction.is_packed()), ..unit }
+    }
+
+    /// Whether this unit computes an instruction as a setting asks: functions that err have the implementation that an accuracy
+    /// chooses, where their bounds are stated.
+    pub fn follows(&self, instruction: &Instruction, setting: &Setting) -> bool {
+        match (&instruction.op, setting) {
+            (Op::Unary(unary), Setting::Accuracy(accuracy)) => {
+                self.perturbs() && is_stated(self.eup, *unary) && instruction.accuracy() == Some(*accuracy)
+            }
+            _ => false,
+        }
     }
 
     /// Whether this unit computes a function of bf16 packed.
