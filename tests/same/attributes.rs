@@ -264,7 +264,7 @@ fn every_function_is_compared_by_the_accuracy_that_is_asked() {
     }
 }
 
-/// Where functions err within stated bounds, an accuracy chooses their implementation: programs are the same where it is one, and part
+/// An accuracy chooses the implementation where functions err within stated bounds: programs are the same where it is one, and part
 /// by bits where it is not.
 #[test]
 fn an_accuracy_is_followed_where_functions_err() {

@@ -11,7 +11,7 @@ use super::super::graph::Graph;
 use super::super::matching::Pair;
 use super::collectives;
 
-/// What a file says of an operation beside its meaning.
+/// A fact that a file has of an operation beside its meaning.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Told<'a> {
     Setting(&'a Setting),
@@ -74,8 +74,12 @@ pub fn find_settings(pair: &Pair) -> Vec<Change> {
                 continue;
             };
             if told.insert(id) {
+                // A change is told by BEFORE's name.
+                let named = pair.before.instances(id).first().copied();
+                let (name, op_name) =
+                    named.map_or((one.name, one.op_name), |at| (pair.before.name(at), pair.before.op_name(at)));
                 let sets = [0, 1].map(|side: usize| by_expression[side].get(&id).unwrap_or(&none).clone());
-                changes.extend(change(one.name, one.op_name, one.unary, sets));
+                changes.extend(change(name, op_name, one.unary, sets));
             }
         }
     }

@@ -14,12 +14,12 @@ use crate::tensor::DType;
 
 use super::{Settings, forms};
 use library_functions::{binary_error, unary_error};
-use packed::or_packed;
+use packed_latitude::or_packed;
 
 mod dots;
 mod joined_dots;
 mod library_functions;
-mod packed;
+mod packed_latitude;
 
 /// The latitude of each instruction of the entry.
 pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude> {

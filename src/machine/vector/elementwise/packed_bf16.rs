@@ -19,17 +19,17 @@ pub const PACKED_EXPONENTIAL: f64 = 0.4;
 /// The largest relative error of a square root before its rounding: that of the rounded reciprocal.
 pub const PACKED_SQRT: f64 = 1.0 / 256.0;
 
-/// The largest error of an exponential's operand relative to itself that gives the packed result: 2^-9.1 of the constant and 2^-9 of
+/// The largest error of an exponential's operand relative to itself that gives the packed result: 2^-9.1 of the constant and 2^-8 of
 /// the rounded product.
-const PACKED_OPERAND: f64 = 0.003_772;
+const PACKED_OPERAND: f64 = 0.005_728;
 
 /// The errors of a function in packed code beside the rounding of its result: of the operand of a function that never falls, and of
 /// the result, each relative to itself. `None` where the code differs from that in f32 by no more than that rounding.
 pub fn packed_errors(unary: Unary) -> Option<[f64; 2]> {
     match unary {
         Unary::Exponential => Some([PACKED_OPERAND, 0.0]),
-        // Its compiler writes it as 1 / (1 + e^-x): roundings of the exponential, the sum and the reciprocal, 2^-9 each.
-        Unary::Logistic => Some([PACKED_OPERAND, 2f64.powi(-7)]),
+        // Its compiler writes it as 1 / (1 + e^-x): roundings of the exponential, the sum and the reciprocal, 2^-8 each.
+        Unary::Logistic => Some([PACKED_OPERAND, 2f64.powi(-6)]),
         Unary::Sqrt => Some([0.0, PACKED_SQRT]),
         _ => None,
     }
@@ -124,6 +124,6 @@ mod tests {
             values[0] == 0.0 || (one.min(other)..=one.max(other)).contains(&values[0])
         };
         assert!(numbers().filter(|x| x.is_finite()).all(|x| is_within(x, share)));
-        assert!(!numbers().filter(|x| x.is_finite()).all(|x| is_within(x, 0.99 * share)));
+        assert!(!numbers().filter(|x| x.is_finite()).all(|x| is_within(x, share / 1.1)));
     }
 }
