@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::analysis::{Analysis, Precision, Reducer, is_cumulative};
 use crate::hlo::Import;
 use crate::ir::{Binary, Op, Program, Shape, ValueId};
+use crate::machine::function_code;
 
 use super::accumulation::{Accumulation, accumulation};
 use super::group::Members;
@@ -44,6 +45,8 @@ pub struct Value {
     pub column: u32,
     /// Its part in its group: `softmax denominator`.
     pub role: Option<String>,
+    /// The facts of the file about a function's code, in words: the accuracy that is asked of it, and packed code of bf16.
+    pub code: Vec<String>,
     /// Its accumulation; `None` for values that are not sums.
     pub accumulation: Option<Accumulation>,
     /// Names of other values with the same meaning, since fusions compute one anew: for the first of them all others,
@@ -162,6 +165,7 @@ pub(super) fn values(import: &Import, analysis: &Analysis, views: &[Vec<View>], 
             line: origin.at.line,
             column: origin.at.column,
             role: roles.get(&id).cloned(),
+            code: function_code(instruction),
             accumulation: accumulation(analysis, id),
             copies: others.iter().map(|copy| name(*copy)).collect(),
             reads: Vec::new(),

@@ -1,6 +1,6 @@
 //! Implementations of functions that TPU compilers take for an accuracy that is asked of them.
 
-use crate::ir::{ResultAccuracy, Unary};
+use crate::ir::{Instruction, Op, ResultAccuracy, Setting, Unary};
 
 use super::chip::CHIPS;
 use super::vector::{Eup, Implementation, choose, has_two};
@@ -20,4 +20,18 @@ pub fn implementations(unary: Unary, accuracy: ResultAccuracy) -> String {
         those("the only one", &|eup| !has_two(eup, unary)),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Packed code of bf16, in words.
+pub const PACKED: &str = "packed code of bf16 (tpu7x, FACTS 3.3)";
+
+/// The facts of a file about the code of a function, in words: the accuracy that is asked of it, and packed code.
+pub fn function_code(instruction: &Instruction) -> Vec<String> {
+    let accuracy = match (&instruction.op, instruction.accuracy()) {
+        (Op::Unary(unary), Some(accuracy)) => {
+            Some(format!("{} ({})", Setting::Accuracy(accuracy), implementations(*unary, accuracy)))
+        }
+        _ => None,
+    };
+    accuracy.into_iter().chain(instruction.is_packed().then(|| PACKED.to_string())).collect()
 }

@@ -17,6 +17,7 @@ use super::mxu::Unit;
 use super::named::{Name, Named};
 use super::sum_code::SumCodes;
 use super::value::Value;
+use super::vector::{ErrorModel, Eup, VectorUnit};
 
 /// A compiler with its libraries.
 pub trait Backend: Sync {
@@ -87,6 +88,8 @@ pub struct Kernel {
     pub sums: SumCodes,
     /// Whether it is a division by a broadcast or a constant, outside of compiled fusions.
     pub by_one_number: bool,
+    /// Whether it is a division that a TPU's compiler emits packed.
+    pub packs_quotients: bool,
 }
 
 /// The code of one instruction.
@@ -137,6 +140,14 @@ impl Code {
 }
 
 impl Kernel {
+    /// The unit as it computes this instruction: a packed quotient has none of the errors of f32.
+    pub(super) fn unit(&self, unit: &VectorUnit) -> VectorUnit {
+        match self.packs_quotients && unit.eup == Eup::V7 {
+            true => VectorUnit { packed: true, error: ErrorModel::CorrectlyRounded, ..*unit },
+            false => *unit,
+        }
+    }
+
     /// Whether the operand at this position is rounded on the way in.
     pub fn rounds(&self, position: usize) -> bool {
         self.rounded_operands & operand_bit(position) != 0

@@ -1,13 +1,13 @@
 //! Operations on elements in the same place.
 
-use crate::ir::{Binary, Compare, CompareOrder, ResultAccuracy, Unary};
+use crate::ir::{Binary, Compare, CompareOrder, Unary};
 use crate::tensor::DType;
 
 use super::backend::{Code, Kernel};
 use super::evaluate::Machine;
 use super::operand::Operand;
 use super::value::Value;
-use super::vector::{self, Side};
+use super::vector::{self, Side, VectorUnit};
 use super::{contract, integer};
 
 impl Machine<'_> {
@@ -40,16 +40,13 @@ impl Machine<'_> {
             _ if [&left, right.elements()].into_iter().any(contract::is_product) => {
                 contract::sum(binary, [&left, &right.into_whole(count)], left_first, flush)
             }
-            _ => {
-                let by_reciprocal = self.unit.divide.multiplies(kernel.by_one_number);
-                self.binary(binary, left, right, by_reciprocal)
-            }
+            _ => self.binary(binary, left, right, kernel),
         }
     }
 
-    /// An elementwise operation of two operands. `by_reciprocal` divides floats up to f32 by multiplying with the divisor's
-    /// reciprocal: XLA takes bf16 through f32, where the reciprocal stays, but f16 as it is.
-    fn binary(&self, binary: Binary, left: Value, right: Operand, by_reciprocal: bool) -> Value {
+    /// An elementwise operation of two operands. Its kernel and the unit say whether it divides floats up to f32 by multiplying with the
+    /// divisor's reciprocal.
+    fn binary(&self, binary: Binary, left: Value, right: Operand, kernel: &Kernel) -> Value {
         let (dtype, mut values) = match left {
             Value::Float(dtype, values) => (dtype, values.into_vec()),
             Value::Double(a) => {
@@ -66,13 +63,15 @@ impl Machine<'_> {
                 )
             }
         };
-        if by_reciprocal {
+        let unit = kernel.unit(&self.unit);
+        if let Some(of_reciprocals) = unit.type_of_reciprocals(dtype, kernel.by_one_number) {
             let mut reciprocals = vec![1.0; right.elements().len()];
             let divisors = Side::whole(right.elements().f32s());
-            vector::binary(Binary::Divide, DType::F32, &mut reciprocals, divisors, &self.unit);
-            if dtype == DType::F16 {
-                vector::round_to(DType::F16, &mut reciprocals);
+            vector::binary(Binary::Divide, DType::F32, &mut reciprocals, divisors, &unit);
+            if of_reciprocals == DType::BF16 {
+                self.unit.narrow(DType::F32, &mut reciprocals);
             }
+            vector::round_to(of_reciprocals, &mut reciprocals);
             let right = right.map(|_| Value::float(DType::F32, reciprocals));
             vector::binary(Binary::Multiply, dtype, &mut values, right.side(), &self.unit);
         } else {
@@ -99,8 +98,8 @@ impl Machine<'_> {
         })
     }
 
-    /// An elementwise operation of one operand, of which an accuracy may be asked.
-    pub fn unary(&self, unary: Unary, accuracy: Option<ResultAccuracy>, operand: Value) -> Value {
+    /// An elementwise operation of one operand, on the unit as it computes it.
+    pub fn unary(&self, unary: Unary, unit: &VectorUnit, operand: Value) -> Value {
         match operand {
             Value::Float(_, values) if unary == Unary::IsFinite => {
                 Value::pred(values.iter().map(|v| v.is_finite()).collect())
@@ -110,19 +109,17 @@ impl Machine<'_> {
             }
             Value::Float(dtype, values) => {
                 let mut values = values.into_vec();
-                vector::unary(unary, dtype, &mut values, &self.unit.for_accuracy(unary, accuracy));
+                vector::unary(unary, dtype, &mut values, unit);
                 Value::float(dtype, values)
             }
             Value::Double(values) => {
                 let mut values = values.into_vec();
-                vector::unary_f64(unary, &mut values, &self.unit);
+                vector::unary_f64(unary, &mut values, unit);
                 Value::double(values)
             }
             Value::Integer(..) | Value::Pred(_) => integer::unary(unary, &operand),
             Value::Products(products) if unary == Unary::Negate => Value::Products(products.map(|product| -product)),
-            Value::Products(products) => {
-                self.unary(unary, accuracy, Value::float(DType::F32, products.to_f32(self.unit.flush)))
-            }
+            Value::Products(products) => self.unary(unary, unit, Value::float(DType::F32, products.to_f32(unit.flush))),
             Value::Tuple(_) => unreachable!("shape checking gives arrays to elementwise operations"),
         }
     }

@@ -227,7 +227,7 @@ impl<'p> Machine<'p> {
                 integer::reduce_precision(*exponent_bits, *mantissa_bits, one(operands), &self.unit)
             }
             Op::Unary(unary) => {
-                let own = |v| self.unary(*unary, instruction.accuracy(), v);
+                let own = |v| self.unary(*unary, &self.unit.for_instruction(instruction), v);
                 match &kernel.code {
                     Code::Function(coded) => coded.unary(*unary, one(operands), self.unit.flush, own),
                     _ => own(one(operands)),

@@ -264,6 +264,7 @@ impl Arithmetic {
             zero_tie,
             eup,
             implementation: Implementation::Default,
+            packed: false,
             error: self.choices.exp,
             estimate: self.choices.rsqrt,
         }

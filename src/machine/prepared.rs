@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::analysis::{Regions, World, array_bytes, check_memory, find_producers};
 use crate::budget::{self, TooLarge};
 use crate::deadline;
-use crate::ir::{Computation, ComputationId, Double, Op, Program, Shape, ValueId};
+use crate::ir::{Binary, Computation, ComputationId, Double, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
 
 use super::backend::{Backend, Kernel, default_plan};
@@ -56,6 +56,7 @@ impl Frame {
         };
         for (kernel, instruction) in kernels.iter_mut().zip(&computation.instructions) {
             kernel.by_one_number = divides_by_one_number(computation, instruction);
+            kernel.packs_quotients = instruction.op == Op::Binary(Binary::Divide) && instruction.is_packed();
         }
         // Products in flight are f64 and not f32: tiles have no place for them.
         let producers = find_producers(computation, &uses, |id| !kernels[id].code.is_in_flight());

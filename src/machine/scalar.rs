@@ -148,7 +148,10 @@ impl<'a> Region<'a> {
             (op, _) => {
                 let value = |which: usize| Value::of_scalar(dtypes[step.operands[which]], operand(which));
                 let result = match op {
-                    Op::Unary(unary) => self.machine.unary(*unary, step.accuracy, value(0)),
+                    Op::Unary(unary) => {
+                        let unit = self.machine.unit.for_accuracy(*unary, step.accuracy);
+                        self.machine.unary(*unary, &unit, value(0))
+                    }
                     Op::Binary(binary) => {
                         let (a, b) = (value(0), value(1));
                         Value::double(vector::binary_f64(*binary, a.f64s(), b.f64s(), &self.machine.unit))

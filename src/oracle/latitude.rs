@@ -85,6 +85,8 @@ pub struct Rounding {
     pub reciprocal: Option<Reciprocal>,
     /// Or it may be that with one of these reciprocals.
     pub others: Vec<Reciprocal>,
+    /// The operand may be off by this share of itself before a function that never falls is taken of it.
+    pub operand: f64,
     /// The error of the result relative to itself.
     pub relative: f64,
     /// The absolute error of the result, beside the relative one.
@@ -302,6 +304,11 @@ impl Pass<'_, Fast> {
         let mut ways = vec![value];
         for reciprocal in &rounding.others {
             ways.push(self.product((computation, id), instruction, &operands, shapes, reciprocal)?);
+        }
+        if let (true, [Value::Float(exact)]) = (rounding.operand > 0.0, &operands[..]) {
+            let off = Rounding { relative: rounding.operand, ..Rounding::default() };
+            let operand = Value::Float(self.settle(id, exact.clone(), &off));
+            ways.push(self.instruction(computation, instruction, &[operand], shapes, None)?);
         }
         if let Some(forms) = &rounding.forms {
             ways = self.in_every_form(id, instruction, (&operands, spans), ways, forms);

@@ -10,6 +10,7 @@ use ulpgate::flow::{self, Effect, Finding, FindingKind, Flow, Shape, Value};
 use ulpgate::hlo::{lower, parse};
 use ulpgate::machine::Mode;
 
+use super::diff::settings::counted;
 use super::processor_time::least_seconds;
 
 const F32: Precision = Precision::bits(23, 8);
@@ -475,6 +476,19 @@ fn the_text_of_a_source_has_a_table_of_rules() {
     ] {
         assert!(rows.iter().any(|r| r.join(" ") == row), "{row}\nis missing in\n{text}");
     }
+}
+
+/// The facts of a file about a function's code stand below its line.
+#[test]
+fn an_accuracy_and_packed_code_are_shown() {
+    let shown = |text: &str| flow::text(&flow::flow(&lower(&parse(text).unwrap()).unwrap(), true, &[]), false);
+    let packed = shown(&counted(3));
+    assert_eq!(packed.matches("      packed code of bf16 (tpu7x, FACTS 3.3)\n").count(), 2, "{packed}");
+    assert!(!shown(&counted(2)).contains("packed"));
+    let asked = "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  \
+        ROOT y = f32[4] exponential(x), result_accuracy={mode=highest}\n}\n";
+    let flat = shown(asked).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("result_accuracy={mode=highest} (the more accurate implementation on v2, v3, v4,"), "{flat}");
 }
 
 fn run(arguments: &[&str]) -> Output {

@@ -266,6 +266,49 @@ fn every_function_is_compared_by_the_accuracy_that_is_asked() {
     }
 }
 
+/// An accuracy chooses the implementation where functions err within stated bounds: programs are the same where it is one, and part
+/// by bits where it is not.
+#[test]
+fn an_accuracy_is_followed_where_functions_err() {
+    let of = |way: &str| {
+        format!("HloModule m\nENTRY main {{\n x = f32[4] parameter(0)\n ROOT r = f32[4] exponential(x){way}\n}}\n")
+    };
+    let [plain, highest] = ["", ", result_accuracy={mode=highest}"].map(of);
+    // v6e's default implementation meets 2^-15; none of v5e does.
+    let loose = of(", result_accuracy={tolerance={atol=1e-30,rtol=0.0001,ulps=0}}");
+    let answer = |mode: &str, other: &str| compare(&import(&plain), &import(other), &of_mode(mode)).unwrap();
+    let worst = "v6e/default/as-compiled+exp=worst";
+    let same = answer(worst, &loose);
+    assert!(matches!(same.verdict, Verdict::Same), "{same:?}");
+    assert!(!same.rests_on.iter().any(|line| line.contains("result_accuracy")), "{same:?}");
+    assert!(matches!(answer(worst, &highest).verdict, Verdict::Part(_)));
+    // Nothing is stated of tpu7x, and correctly rounded functions have one implementation.
+    for mode in ["v6e/default/as-compiled", "tpu7x/default/as-compiled+exp=worst"] {
+        let Verdict::Open(missing) = answer(mode, &highest).verdict else { panic!("{mode}") };
+        assert!(missing[0].contains("the machine follows no accuracy (`exp=worst` does"), "{missing:?}");
+    }
+}
+
+/// Packed code is another function: no proof, and an input shows it.
+#[test]
+fn packed_code_is_no_plain_code() {
+    let of = |count: u32| {
+        format!(
+            "HloModule m, is_scheduled=true\nf {{\n p = bf16[512,128] parameter(0)\n n = bf16[512,128] negate(p)\n \
+             ROOT e = bf16[512,128] exponential(n)\n}}\nENTRY main {{\n x = bf16[512,128] parameter(0)\n \
+             ROOT r = bf16[512,128] fusion(x), kind=kLoop, calls=f, \
+             backend_config={{\"bf16_mapped_op_count\":{{\"integer\":\"{count}\"}}}}\n}}\n"
+        )
+    };
+    let [plain, packed] = [1, 2].map(of);
+    for (mode, follows) in [("tpu7x/default/as-compiled", true), ("v6e/default/as-compiled", false)] {
+        let answer = compare(&import(&plain), &import(&packed), &Settings { trials: 4, ..of_mode(mode) }).unwrap();
+        let is_as_expected =
+            if follows { matches!(answer.verdict, Verdict::Part(_)) } else { matches!(answer.verdict, Verdict::Same) };
+        assert!(is_as_expected, "{mode} {answer:?}");
+    }
+}
+
 #[test]
 fn two_algorithms_of_a_collective_are_not_proven() {
     let of = |config: &str| {

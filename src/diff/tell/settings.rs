@@ -1,9 +1,9 @@
-//! Attributes and configurations that reading does not follow, where two programs have others.
+//! Attributes and configurations, where two programs have others, and operations that one of them has packed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ir::{Op, Setting, Unary};
-use crate::machine::implementations;
+use crate::machine::{PACKED, implementations};
 
 use super::super::change::{Change, ChangeKind};
 use super::super::expression::ExpressionId;
@@ -11,7 +11,24 @@ use super::super::graph::Graph;
 use super::super::matching::Pair;
 use super::collectives;
 
-/// A setting of one program.
+/// A fact that a file has of an operation beside its meaning.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Told<'a> {
+    Setting(&'a Setting),
+    /// It is emitted packed.
+    Packed,
+}
+
+impl Told<'_> {
+    fn name(&self) -> &str {
+        match self {
+            Told::Setting(setting) => setting.name(),
+            Told::Packed => "packed code of bf16",
+        }
+    }
+}
+
+/// A setting of one program, or its packed code.
 struct AskedSetting<'a> {
     name: &'a str,
     op_name: Option<&'a str>,
@@ -21,7 +38,7 @@ struct AskedSetting<'a> {
     expression: Option<ExpressionId>,
     /// The function whose accuracy may be asked.
     unary: Option<Unary>,
-    setting: &'a Setting,
+    told: Told<'a>,
 }
 
 /// A line for each value, and for the module, that other settings are asked of. A compiler's own are compared where both programs
@@ -32,14 +49,15 @@ pub fn find_settings(pair: &Pair) -> Vec<Change> {
     let told = collectives::told(imports);
     let is_compared = |setting: &Setting| (alike || !setting.is_of_compiler()) && !collectives::is_told(&told, setting);
     let mut changes = Vec::new();
-    let headers = imports.map(|import| import.program.settings.iter().filter(|s| is_compared(s)).collect());
+    let headers =
+        imports.map(|import| import.program.settings.iter().filter(|s| is_compared(s)).map(Told::Setting).collect());
     changes.extend(change("the module", None, None, headers));
     let asked = [&pair.before, &pair.after].map(|graph| asked(graph, &is_compared));
     let by_expression = [0, 1].map(|side: usize| {
-        let mut sets: BTreeMap<ExpressionId, BTreeSet<&Setting>> = BTreeMap::new();
+        let mut sets: BTreeMap<ExpressionId, BTreeSet<Told>> = BTreeMap::new();
         for one in &asked[side] {
             if let Some(id) = one.expression {
-                sets.entry(id).or_default().insert(one.setting);
+                sets.entry(id).or_default().insert(one.told);
             }
         }
         sets
@@ -56,15 +74,19 @@ pub fn find_settings(pair: &Pair) -> Vec<Change> {
                 continue;
             };
             if told.insert(id) {
+                // A change is told by BEFORE's name.
+                let named = pair.before.instances(id).first().copied();
+                let (name, op_name) =
+                    named.map_or((one.name, one.op_name), |at| (pair.before.name(at), pair.before.op_name(at)));
                 let sets = [0, 1].map(|side: usize| by_expression[side].get(&id).unwrap_or(&none).clone());
-                changes.extend(change(one.name, one.op_name, one.unary, sets));
+                changes.extend(change(name, op_name, one.unary, sets));
             }
         }
     }
-    let sets = [0, 1].map(|side: usize| left[side].iter().map(|one| one.setting).collect::<BTreeSet<&Setting>>());
+    let sets = [0, 1].map(|side: usize| left[side].iter().map(|one| one.told).collect::<BTreeSet<Told>>());
     for side in [0, 1] {
-        for one in left[side].iter().filter(|one| !sets[1 - side].contains(one.setting)) {
-            let alone = BTreeSet::from([one.setting]);
+        for one in left[side].iter().filter(|one| !sets[1 - side].contains(&one.told)) {
+            let alone = BTreeSet::from([one.told]);
             let sets = if side == 0 { [alone, none.clone()] } else { [none.clone(), alone] };
             changes.extend(change(one.within.unwrap_or(one.name), one.op_name, one.unary, sets));
         }
@@ -83,7 +105,8 @@ fn asked<'a>(graph: &Graph<'a>, is_compared: &dyn Fn(&Setting) -> bool) -> Vec<A
             if is_entry && !graph.values[id].live {
                 continue;
             }
-            found.extend(own.filter(|setting| is_compared(setting)).map(|setting| AskedSetting {
+            let own = own.filter(|setting| is_compared(setting)).map(Told::Setting);
+            found.extend(own.chain(instruction.is_packed().then_some(Told::Packed)).map(|told| AskedSetting {
                 name: if is_entry { graph.name(id) } else { &instruction.name },
                 op_name: if is_entry { graph.op_name(id) } else { None },
                 within: if is_entry { graph.import.origins[id].within.as_deref() } else { Some(&computation.name) },
@@ -92,36 +115,45 @@ fn asked<'a>(graph: &Graph<'a>, is_compared: &dyn Fn(&Setting) -> bool) -> Vec<A
                     Op::Unary(unary) => Some(*unary),
                     _ => None,
                 },
-                setting,
+                told,
             }));
         }
     }
     found
 }
 
-/// Settings that one program has and the other has not; of an accuracy, the implementations of the function that TPUs take.
+/// Settings and packed code that one program has and the other has not; of an accuracy, the implementations of the function that TPUs
+/// take.
 fn change(
     name: &str,
     op_name: Option<&str>,
     unary: Option<Unary>,
-    [before, after]: [BTreeSet<&Setting>; 2],
+    [before, after]: [BTreeSet<Told>; 2],
 ) -> Option<Change> {
-    let in_words = |setting: &Setting| match (setting, unary) {
-        (Setting::Accuracy(accuracy), Some(unary)) => format!("{setting} ({})", implementations(unary, *accuracy)),
-        _ => setting.to_string(),
+    let in_words = |told: &Told| match (told, unary) {
+        (Told::Setting(setting @ Setting::Accuracy(accuracy)), Some(unary)) => {
+            format!("{setting} ({})", implementations(unary, *accuracy))
+        }
+        (Told::Setting(setting), _) => setting.to_string(),
+        (Told::Packed, _) => PACKED.to_string(),
     };
-    let text = |own: &BTreeSet<&Setting>, other: &BTreeSet<&Setting>| {
-        let alone: Vec<String> = own.difference(other).map(|setting| in_words(setting)).collect();
+    let text = |own: &BTreeSet<Told>, other: &BTreeSet<Told>| {
+        let alone: Vec<String> = own.difference(other).map(in_words).collect();
         match alone.is_empty() {
             true => {
-                let names: BTreeSet<&str> = other.difference(own).map(|setting| setting.name()).collect();
+                let names: BTreeSet<&str> = other.difference(own).map(Told::name).collect();
                 format!("no {}", names.into_iter().collect::<Vec<_>>().join(", "))
             }
             false => alone.join(", "),
         }
     };
+    // The machine follows packed code, and no attribute.
+    let kind = match before.symmetric_difference(&after).any(|told| *told == Told::Packed) {
+        true => ChangeKind::PrecisionChanged,
+        false => ChangeKind::AttributeChanged,
+    };
     (before != after).then(|| Change {
-        kind: ChangeKind::AttributeChanged,
+        kind,
         name: name.to_string(),
         op_name: op_name.map(str::to_string),
         before: text(&before, &after),

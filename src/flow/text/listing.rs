@@ -29,6 +29,9 @@ pub(super) fn section(out: &mut String, flow: &Flow, all: bool) {
             place = Some(here);
         }
         line(out, value);
+        for code in &value.code {
+            wrap(out, "      ", "        ", code);
+        }
         for (seen, uses) in sights(value) {
             let readers: Vec<String> = uses.iter().map(|one| reader(one, fusion)).collect();
             wrap(out, "      ", "        ", &format!("{seen} -> {}", readers.join(", ")));

@@ -6,7 +6,7 @@ use crate::ast::Position;
 use crate::error::LowerError;
 use crate::ir::{self, Binary, Compare, CompareOrder, ComputationId, Fusion, Mark, Op, Setting, Shape, ValueId};
 use crate::opcode::{Control, Opcode};
-use crate::settings::is_small_call;
+use crate::settings::{is_small_call, packed_part};
 use crate::tensor::DType;
 use crate::written_shape::Elements;
 
@@ -176,6 +176,13 @@ impl Emitter<'_, '_> {
             fusion,
             mark,
             tiling: window_config::tiling(&self.attributes())?.map(Arc::new).or_else(|| self.scope.tiling.clone()),
+            packed: packed_part(
+                self.instruction,
+                callee,
+                self.scope.packed,
+                &|name| self.lowering.find(name),
+                self.lowering.left,
+            ),
             small_call: self.scope.small_call || is_small_call(&self.attributes()),
             settings: self.settings.as_deref().map(<[Setting]>::to_vec).unwrap_or_default(),
             depth: self.scope.depth + 1,

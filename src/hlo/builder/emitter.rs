@@ -10,6 +10,7 @@ use crate::ir::{self, Class, ComputationId, Op, Setting, Shape, ValueId};
 use crate::layout;
 use crate::opcode::{Opcode, Single};
 use crate::origin::Origin;
+use crate::settings::{self, Packed};
 use crate::tensor::DType;
 use crate::view::Attributes;
 use crate::written_shape::{Elements, shape_of};
@@ -184,11 +185,12 @@ impl<'a> Emitter<'_, 'a> {
         let products = self.body.products(id);
         // An `fft` is a dot here alone.
         let is_for_unit = self.lowering.for_tpu && self.instruction.opcode != Opcode::Single(Single::Fft);
+        let is_packed = self.scope.packed == Packed::All && settings::has_code_of_its_own(&self.body.instructions[id]);
         let instruction = &mut self.body.instructions[id];
         instruction.mark = self.scope.mark.clone();
         instruction.settings = self.settings.clone();
         instruction.record(|compiled| {
-            (compiled.fusion, compiled.minor) = (self.scope.fusion, minor);
+            (compiled.fusion, compiled.minor, compiled.packed) = (self.scope.fusion, minor, is_packed);
             if let Some(k) = products {
                 compiled.on_matrix_unit = is_for_unit;
                 compiled.tiling = self.scope.tiling.as_ref().map(|tiling| Arc::new(tiling.of_k(k)));

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use crate::ir::{Fusion, Mark, Setting, Tiling};
 
+use crate::settings::Packed;
+
 /// Context of an instruction that is inlined.
 #[derive(Clone, Default)]
 pub struct Scope {
@@ -15,6 +17,8 @@ pub struct Scope {
     pub mark: Option<Mark>,
     /// The plan of the matmul in the fusion.
     pub tiling: Option<Arc<Tiling>>,
+    /// The operations of the fusion that are emitted packed.
+    pub packed: Packed,
     /// Whether it stands in a call that is compiled as one function.
     pub small_call: bool,
     /// Dims over which a scalar computation is mapped.

@@ -290,10 +290,7 @@ pub enum Meaning {
 pub const CONFIG: &[(&str, Meaning)] = &[
     ("aliasing_operands", Meaning::Harmless("says which buffers are one")),
     ("barrier_config", Meaning::Harmless("orders operations in time")),
-    (
-        "bf16_mapped_op_count",
-        Meaning::Harmless("counts a fusion's operations in bf16 that are packed; the file has them"),
-    ),
+    ("bf16_mapped_op_count", Meaning::Followed),
     ("compute_type", Meaning::Plan),
     ("convolution_algorithm_config", Meaning::Nested),
     ("dma_priority", Meaning::Harmless("orders copies in time")),

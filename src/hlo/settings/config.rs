@@ -135,6 +135,17 @@ pub fn algorithm_of(attribute: &Attribute) -> Option<CollectiveAlgorithm> {
     algorithm(config.get("collective_algorithm_config")?)
 }
 
+/// The number of packed operations, where a fusion's configuration has one.
+pub fn packed_operations(attribute: &Attribute) -> Option<u64> {
+    let (Value::Text(text) | Value::Braces(text) | Value::Word(text)) = &attribute.value else { return None };
+    // Most configurations have none: only what names it is parsed.
+    if !text.contains("\"bf16_mapped_op_count\"") {
+        return None;
+    }
+    let config: Json = serde_json::from_str(text).ok()?;
+    config.get("bf16_mapped_op_count")?.get("integer")?.as_str()?.parse().ok()
+}
+
 fn algorithm(value: &Json) -> Option<CollectiveAlgorithm> {
     let fields = value.as_object()?;
     let text = |name: &str| fields.get(name).map_or(Some(""), Json::as_str).map(str::to_string);

@@ -6,6 +6,7 @@
 mod attribute_table;
 mod config;
 mod exact_fusion;
+mod packed_count;
 
 use std::collections::HashMap;
 
@@ -16,6 +17,8 @@ use crate::opcode::{Asynchronous, Collective, Elementwise, Opcode, Ranking, Sing
 use super::ast::{Attribute, Computation, Instruction, Module, Value};
 use super::fields::fields;
 use super::view::Attributes;
+pub(super) use packed_count::{Packed, has_code_of_its_own, packed_part};
+
 use attribute_table as known;
 
 /// The treatment of an attribute, for tests and listings.
@@ -66,6 +69,11 @@ pub(super) fn of_module(module: &Module) -> Vec<Setting> {
 /// The algorithm of a collective, where its `backend_config` has one.
 pub(super) fn algorithm(instruction: &Instruction) -> Option<CollectiveAlgorithm> {
     instruction.attributes.iter().find(|a| a.name == "backend_config").and_then(config::algorithm_of)
+}
+
+/// The operations of a fusion that are emitted packed, as its `backend_config` counts them.
+fn packed_operations(instruction: &Instruction) -> Option<u64> {
+    instruction.attributes.iter().find(|a| a.name == "backend_config").and_then(config::packed_operations)
 }
 
 /// The settings of a module's instructions, each read once.

@@ -44,7 +44,7 @@ fn what_no_name_is_known_of_is_kept_wherever_it_stands() {
         assert_eq!(settings(line), [], "{line}");
     }
     let count = "backend_config={\"bf16_mapped_op_count\":{\"integer\":\"2\"}}";
-    assert_eq!(settings(&format!("negate(x), {count}")), [], "FACTS 9: it counts operations that the file has");
+    assert_eq!(settings(&format!("negate(x), {count}")), [], "the record of each operation has it");
     let plan = "backend_config={\"integer_config\":{\"integer\":\"8\"}}";
     assert_eq!(settings(&format!("reshape(x), {plan}")), []);
     assert_eq!(settings(&format!("negate(x), {plan}")).len(), 1);
@@ -102,4 +102,23 @@ fn a_stable_top_k_is_the_plain_one() {
     let unstable = Setting::Other { name: "is_stable".to_string(), value: "false".to_string() };
     let kept = of(", is_stable=false");
     assert!(!kept.is_empty() && kept.iter().all(|setting| *setting == unstable), "{kept:?}");
+}
+
+/// The opcodes of the instructions that import marks as packed, of a fusion with this count.
+fn packed(count: &str) -> Vec<&'static str> {
+    let text = format!(
+        "HloModule m, is_scheduled=true\nf {{\n  p = bf16[512,128] parameter(0)\n  n = bf16[512,128] negate(p)\n  \
+         e = bf16[512,128] exponential(n)\n  ROOT d = bf16[512,128] divide(e, p)\n}}\n\
+         ENTRY e {{\n  x = bf16[512,128] parameter(0)\n  ROOT r = bf16[512,128] fusion(x), kind=kLoop, calls=f, \
+         backend_config={{\"bf16_mapped_op_count\":{{\"integer\":\"{count}\"}}}}\n}}\n"
+    );
+    let import = lower(&parse(&text).unwrap()).unwrap();
+    import.program.entry().instructions.iter().filter(|i| i.is_packed()).map(|i| i.op.opcode()).collect()
+}
+
+#[test]
+fn a_fusion_that_counts_all_its_operations_in_bf16_is_packed() {
+    assert_eq!(packed("3"), ["exponential", "divide"]);
+    // Which two of three is not known, and zero are those of no fusion in it.
+    assert_eq!((packed("2"), packed("0")), (vec![], vec![]));
 }

@@ -34,6 +34,8 @@ struct Key {
     shape: Shape,
     /// Fusion and cut of K, under [`Equality::Compiled`].
     compiled: (Option<Fusion>, Option<usize>),
+    /// Whether it is emitted packed, but for rounding.
+    packed: bool,
     /// The meaning of a constant over the real numbers, where that is not its own number.
     meaning: Option<Mark>,
     /// Requests that may decide its bits, and that nothing here follows.
@@ -102,6 +104,7 @@ impl Numbering {
                         Equality::Compiled => (instruction.fusion(), k_block),
                         Equality::Bits | Equality::ButForRounding => (None, None),
                     };
+                    let packed = self.equality != Equality::ButForRounding && instruction.is_packed();
                     let is_meaning = |mark: &&Mark| match mark {
                         Mark::Turns(_) => self.equality != Equality::ButForRounding,
                         mark => **mark == Mark::TruthAlone,
@@ -109,7 +112,7 @@ impl Numbering {
                     let meaning = instruction.mark.as_ref().filter(is_meaning).cloned();
                     let opcode = instruction.op.opcode();
                     let settings = self.settings(instruction);
-                    self.number(op, Key { opcode, operands, called, shape, compiled, meaning, settings })
+                    self.number(op, Key { opcode, operands, called, shape, compiled, packed, meaning, settings })
                 }
             };
             values.push(number);
@@ -318,6 +321,21 @@ mod tests {
         assert_eq!((bits[one] == bits[again], bits[one] == bits[other]), (true, false));
         assert_eq!((loose[one] == loose[other], loose[wide] == loose[y]), (true, true));
         assert_ne!(loose[one], loose[x]);
+    }
+
+    /// Packed code has other bits, and means the same but for rounding.
+    #[test]
+    fn packed_code_makes_a_value_of_its_own() {
+        let mut b = Builder::new("packed");
+        let x = b.parameter("x", DType::BF16, &[4]).unwrap();
+        let [plain, packed] = [0, 1].map(|_| b.unary(Unary::Exponential, x).unwrap());
+        let mut program = b.finish(&[("plain", plain), ("packed", packed)]).unwrap();
+        let entry = program.entry;
+        program.computations[entry].instructions[packed].record(|compiled| compiled.packed = true);
+        for equality in [Equality::Bits, Equality::Compiled, Equality::ButForRounding] {
+            let numbers = Numbering::new(equality).program(&program, &Regions::new(&program)).values;
+            assert_eq!(numbers[plain] == numbers[packed], equality == Equality::ButForRounding);
+        }
     }
 
     /// Nobody knows what a setting changes that nothing follows: values that differ in one are two, and copies under one are no copies.

@@ -19,6 +19,9 @@ pub struct Compiled {
     /// Whether it is a part of what a quotient or a function of complex numbers gives: compilers have several formulas of these, and
     /// rewrite them as wholes (FACTS 9.1).
     pub of_complex_function: bool,
+    /// Whether a TPU's compiler emits it packed, two elements of bf16 in a lane, by code of another result (FACTS 3.3): an
+    /// exponential, a quotient or a square root.
+    pub packed: bool,
     /// The dim along which elements lie side by side, where the file says that it is another than the last one.
     pub minor: Option<usize>,
 }

@@ -168,6 +168,11 @@ impl Instruction {
         self.compiled.as_ref().is_some_and(|compiled| compiled.of_complex_function)
     }
 
+    /// Whether a TPU's compiler emits it packed ([`Compiled::packed`]).
+    pub fn is_packed(&self) -> bool {
+        self.compiled.as_ref().is_some_and(|compiled| compiled.packed)
+    }
+
     /// The dim along which elements lie side by side, where the file says that it is another than the last one.
     pub fn minor(&self) -> Option<usize> {
         self.compiled.as_ref()?.minor

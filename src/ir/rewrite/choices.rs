@@ -73,6 +73,8 @@ struct Level {
     program: Program,
     /// The choices at which it may mean something else, in the order of the program.
     choices: Vec<Choice>,
+    /// The values of bf16 as declared that the program computes in f32.
+    retyped: BTreeSet<ValueId>,
     loops: Vec<Loop>,
 }
 
@@ -121,6 +123,16 @@ impl Level {
         let maker = ProgramChoicesBuilder::new(&retyped.program, (&names, &origins), &collapsible, freedoms);
         let (mut level, own) = maker.make(&narrowed, &accumulated, rounds_steps);
         level.number = number;
+        level.retyped = own
+            .iter()
+            .zip(&origins)
+            .filter(|(at, origin)| {
+                let dtype = |instruction: &Instruction| instruction.shape.dtype();
+                let declared = origin.and_then(|id| dtype(&program.entry().instructions[id]));
+                declared == Some(DType::BF16) && dtype(&level.program.entry().instructions[**at]) == Some(DType::F32)
+            })
+            .map(|(at, _)| *at)
+            .collect();
         let mut next = number + 1;
         for (at, declared) in own.into_iter().zip(&origins) {
             let Some(body) = loops::unrollable_body(&level.program, at) else { continue };
@@ -254,7 +266,7 @@ impl<'p> ProgramChoicesBuilder<'p> {
             program.computations.insert(program.entry, region);
             program.entry += 1;
         }
-        let level = Level { number: 0, program, choices: self.choices, loops: Vec::new() };
+        let level = Level { number: 0, program, choices: self.choices, retyped: BTreeSet::new(), loops: Vec::new() };
         (level, self.own)
     }
 

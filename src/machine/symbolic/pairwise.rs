@@ -107,13 +107,15 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         return Symbols::array(pairs().enumerate().map(element).collect());
     }
     // Compilers divide by one number as a product with its reciprocal: the symbol is that of the two steps.
-    if unit.divide.multiplies(kernel.by_one_number) && dtype.is_float() && dtype != DType::F64 {
-        let reciprocal = PairwiseOperation::new(Binary::Divide, DType::F32, unit, tracer);
+    let own = kernel.unit(unit);
+    let of_reciprocals = own.type_of_reciprocals(dtype, kernel.by_one_number);
+    if let Some(narrow) = of_reciprocals.filter(|_| dtype.is_float() && dtype != DType::F64) {
+        let reciprocal = PairwiseOperation::new(Binary::Divide, DType::F32, &own, tracer);
         let multiply = PairwiseOperation::new(Binary::Multiply, dtype, unit, tracer);
         let one = Symbol::of(Number::Float(1.0));
-        let reciprocal = |b: Symbol| match (reciprocal.of(one, b), dtype) {
-            (symbol, DType::F16) => round(symbol, DType::F16),
-            (symbol, _) => symbol,
+        let reciprocal = |b: Symbol| match narrow {
+            DType::F32 => reciprocal.of(one, b),
+            narrow => round(reciprocal.of(one, b), narrow),
         };
         return Symbols::array(pairs().map(|(a, b)| multiply.of(a, reciprocal(b))).collect());
     }

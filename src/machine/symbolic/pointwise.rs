@@ -108,7 +108,7 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
             })
         }
         Op::Unary(unary) => {
-            let unit = &tracer.machine.unit.for_accuracy(*unary, instruction.accuracy());
+            let unit = &tracer.machine.unit.for_instruction(instruction);
             let function = |source: FunctionSource| Function::new(*unary, from, to, unit, source);
             let own = function(FunctionSource::Unit);
             let coded = match &site.kernel.code {
@@ -215,7 +215,7 @@ impl Function {
             _ => source != FunctionSource::Unit,
         };
         let (flush, error) = (unit.flush, unit.error);
-        let key = Key::Function(key::Function { unary, dtype, flush, error, errs, source, way });
+        let key = Key::Function(key::Function { unary, dtype, flush, error, errs, source, packed: unit.packed, way });
         let never_negative = matches!(unary, Unary::Exponential | Unary::Logistic | Unary::Abs);
         let f32s = float && from != DType::F64;
         let facts = Facts {

@@ -169,7 +169,11 @@ impl<'a> Tracer<'a> {
             };
             let value = match &instruction.settings {
                 // A setting may change bits in a way that the machine does not follow: equal settings keep equal symbols, others do not.
-                Some(settings) if !self.permits.without_settings => under(settings, value),
+                Some(settings) if !self.permits.without_settings => {
+                    let is_decisive =
+                        |setting: &&Setting| !setting.is_promise() && !self.machine.unit.follows(instruction, setting);
+                    under(settings.iter().filter(is_decisive).cloned().collect(), value)
+                }
                 _ => value,
             };
             if let Some(sketches) = sketches.as_deref_mut() {
@@ -312,8 +316,7 @@ impl<'a> Tracer<'a> {
 
 /// A value under settings that the machine does not follow: each element is that of the same settings and the same number alone.
 /// A promise about indices is none of them.
-fn under(settings: &[Setting], value: Symbols) -> Symbols {
-    let decisive: Arc<[Setting]> = settings.iter().filter(|setting| !setting.is_promise()).cloned().collect();
+fn under(decisive: Arc<[Setting]>, value: Symbols) -> Symbols {
     if decisive.is_empty() { value } else { under_all(&decisive, value) }
 }
 

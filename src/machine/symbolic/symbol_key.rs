@@ -115,6 +115,8 @@ pub struct Function {
     /// The generation and the implementation whose error it has, where it errs.
     pub errs: Option<(Eup, Implementation)>,
     pub source: FunctionSource,
+    /// Whether it is computed in packed steps of bf16.
+    pub packed: bool,
     /// The choice that a library's function leaves to the processor or the type.
     pub way: Option<OwnWay>,
 }

@@ -1,5 +1,6 @@
 //! Elementwise operations. The operation is choose outside the loops, so that they vectorise.
 
+pub(super) mod packed_bf16;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,9 @@ use super::{Divide, VectorUnit, ZeroTie, round_to};
 /// on jaxlib 0.10.2, `abs` and `negate` keep subnormals, and so do `tanh` and `exponential-minus-one`, which return a
 /// small operand as it is. A result in bf16 is that in f32, converted.
 pub fn unary(unary: Unary, dtype: DType, values: &mut [f32], unit: &VectorUnit) {
+    if unit.packs(unary, dtype) {
+        return packed_bf16::function(unary, values, unit);
+    }
     in_chunks(values, |_, chunk| {
         let library = unit.error.library();
         let in_steps = library.is_some_and(|library| library.unary_in_steps(unary, dtype, chunk, unit.estimate));

@@ -23,6 +23,7 @@ mod sum_order;
 
 pub use arrays::over_rows;
 pub(super) use arrays::{Side, in_chunks, in_rows};
+pub use elementwise::packed_bf16::packed_errors;
 pub(super) use elementwise::{binary, binary_f64, binary_scalar, compare, compare_f64, extreme, unary, unary_f64};
 pub use error_model::ErrorModel;
 pub use estimate::Estimate;
@@ -52,6 +53,8 @@ pub struct VectorUnit {
     pub eup: Eup,
     /// The implementation of functions that have two ([`VectorUnit::for_accuracy`]).
     pub implementation: Implementation,
+    /// Whether an operation in bf16 is one of two in a lane (`packed_bf16`).
+    pub packed: bool,
     /// The errors of functions and quotients.
     pub error: ErrorModel,
     /// The processor whose estimate a library's rsqrt refines.

@@ -1,14 +1,15 @@
 //! The promises of the vector unit about its results. They stand beside the code that computes the results and read the
 //! same settings, so that a bound made of them follows the unit.
 
-use crate::ir::{ResultAccuracy, Unary};
+use crate::ir::{Instruction, Op, ResultAccuracy, Setting, Unary};
 use crate::num::F32;
 use crate::tensor::DType;
 
 use super::elementwise::RECIPROCAL_FLOOR;
+use super::elementwise::packed_bf16::{PACKED_EXPONENTIAL, PACKED_SQRT};
 use super::error_model::Erring;
 use super::function_library::FunctionPromise;
-use super::stated::{ErrorBound, StatedBound, choose};
+use super::stated::{ErrorBound, StatedBound, choose, is_stated};
 use super::{Divide, ErrorModel, Eup, VectorUnit, narrow_f32};
 
 /// A reciprocal that takes the place of a division.
@@ -64,6 +65,43 @@ impl VectorUnit {
         VectorUnit { implementation: choose(self.eup, unary, accuracy), ..*self }
     }
 
+    /// This unit as it computes an instruction: with the implementation that its accuracy asks for, and packed where a compiled file for
+    /// a unit that does so says it.
+    pub fn for_instruction(&self, instruction: &Instruction) -> VectorUnit {
+        let unit = match instruction.op {
+            Op::Unary(unary) => self.for_accuracy(unary, instruction.accuracy()),
+            _ => *self,
+        };
+        VectorUnit { packed: self.eup == Eup::V7 && (self.packed || instruction.is_packed()), ..unit }
+    }
+
+    /// Whether this unit computes an instruction as a setting asks: functions that err have the implementation that an accuracy
+    /// chooses, where their bounds are stated.
+    pub fn follows(&self, instruction: &Instruction, setting: &Setting) -> bool {
+        match (&instruction.op, setting) {
+            (Op::Unary(unary), Setting::Accuracy(accuracy)) => {
+                self.perturbs() && is_stated(self.eup, *unary) && instruction.accuracy() == Some(*accuracy)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether this unit computes a function of bf16 packed.
+    pub(super) fn packs(&self, unary: Unary, dtype: DType) -> bool {
+        self.packed && dtype == DType::BF16 && matches!(unary, Unary::Exponential | Unary::Sqrt)
+    }
+
+    /// The type of the reciprocals that take the place of divisors, where quotients are such products with the simplifier's or a packed
+    /// code; `by_one_number` says whether the divisor is a broadcast or a constant.
+    pub fn type_of_reciprocals(&self, dtype: DType, by_one_number: bool) -> Option<DType> {
+        match dtype {
+            DType::BF16 if self.packed => Some(DType::BF16),
+            // XLA takes bf16 through f32, where the reciprocal stays, but f16 as it is.
+            DType::F16 if self.divide.multiplies(by_one_number) => Some(DType::F16),
+            _ => self.divide.multiplies(by_one_number).then_some(DType::F32),
+        }
+    }
+
     /// A function as this unit computes it, where it errs.
     pub(super) fn function_with_errors(&self, unary: Unary) -> Erring {
         Erring::new(self.error, self.eup, unary, self.implementation)
@@ -90,6 +128,9 @@ impl VectorUnit {
         if dtype == DType::F64 {
             return FunctionPromise { relative: 0.0, floor };
         }
+        if self.packs(Unary::Exponential, dtype) {
+            return FunctionPromise { relative: PACKED_EXPONENTIAL, floor: floor * (1.0 + PACKED_EXPONENTIAL) };
+        }
         match self.error {
             ErrorModel::Library(functions) => functions
                 .0
@@ -109,6 +150,9 @@ impl VectorUnit {
         match (arithmetic_type(dtype), self.error) {
             // Correctly rounded, all but one.
             (DType::F64, _) => (unary != Unary::Logistic).then_some([0.0; 2]),
+            _ if self.packs(unary, dtype) => {
+                Some([if unary == Unary::Exponential { PACKED_EXPONENTIAL } else { PACKED_SQRT }, 0.0])
+            }
             (_, ErrorModel::Library(functions)) => functions.0.promise(unary).map(|promise| [promise.relative, 0.0]),
             _ if self.perturbs() => {
                 // Logarithms are the functions whose results are of any size and whose bounds are absolute.
@@ -138,6 +182,9 @@ impl VectorUnit {
     pub fn reciprocal(&self, dtype: DType, by_one_number: bool) -> Option<Reciprocal> {
         match self.divide {
             _ if dtype == DType::F64 => None,
+            _ if self.packed && dtype == DType::BF16 => {
+                Some(Reciprocal { floor: self.floor(dtype), types: &[DType::F32, DType::BF16] })
+            }
             Divide::ByReciprocal => Some(Reciprocal { floor: f64::from(RECIPROCAL_FLOOR), types: &[DType::F32] }),
             // It stays in f32 but for f16, which is computed as f16.
             divide if divide.multiplies(by_one_number) => {

@@ -126,6 +126,11 @@ pub(super) fn statement(eup: Eup, unary: Unary, implementation: Implementation) 
     Some(ErrorBound { tolerances: &row.tolerances, floor: row.floor })
 }
 
+/// Whether the compiler of a generation states bounds of a function; that of tpu7x states none.
+pub(super) fn is_stated(eup: Eup, unary: Unary) -> bool {
+    eup != Eup::V7 && statement(eup, unary, Implementation::Default).is_some()
+}
+
 /// The implementation that the compiler takes for an accuracy that is asked of a function: the default one where it meets the
 /// tolerance, and the other one elsewhere. The compiler refuses a tolerance that no implementation meets, one in ulps alone
 /// among them; here it gets the more accurate one. Functions of which nothing is stated have one implementation.

@@ -14,10 +14,12 @@ use crate::tensor::DType;
 
 use super::{Settings, forms};
 use library_functions::{binary_error, unary_error};
+use packed_latitude::or_packed;
 
 mod dots;
 mod joined_dots;
 mod library_functions;
+mod packed_latitude;
 
 /// The latitude of each instruction of the entry.
 pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude> {
@@ -43,8 +45,11 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
     let all = |(id, instruction): (ValueId, &Instruction)| {
         let others = others.as_ref().map_or(&[][..], |others| others.of(&instruction.op));
         let erring = erring.iter().filter(|_| matches!(instruction.op, Op::Unary(_) | Op::Binary(_)));
-        let own = others.iter().fold(of(id, own, false), |latitude, mode| latitude.or(of(id, mode, false)));
-        erring.fold(own, |latitude, mode| latitude.or(of(id, mode, is_of_a_library(mode))))
+        let own_latitude = others.iter().fold(of(id, own, false), |latitude, mode| latitude.or(of(id, mode, false)));
+        let latitude = erring.fold(own_latitude, |latitude, mode| latitude.or(of(id, mode, is_of_a_library(mode))));
+        let is_bf16 = instruction.shape.dtype() == Some(DType::BF16) || choices.retyped.contains(&id);
+        let is_as_written = is_bf16 && instruction.fusion().is_none();
+        if own.chip.eup == Eup::V7 && is_as_written { or_packed(latitude, &instruction.op) } else { latitude }
     };
     let mut latitudes: Vec<Latitude> = program.entry().instructions.iter().enumerate().map(all).collect();
     if algebra {
@@ -229,7 +234,7 @@ impl Maker<'_> {
     }
 
     fn unary(&self, unary: Unary, instruction: &Instruction, dtype: DType, floor: f64) -> Latitude {
-        let unit = self.unit.for_accuracy(unary, instruction.accuracy());
+        let unit = self.unit.for_instruction(instruction);
         match unary {
             Unary::Abs
             | Unary::Negate
@@ -266,7 +271,7 @@ impl Maker<'_> {
             Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Remainder => Latitude::Rounded(own),
             Binary::Divide => {
                 let by_one_number = divides_by_one_number(self.analysis.program.entry(), instruction);
-                let types = self.unit.reciprocal(dtype, by_one_number);
+                let types = self.unit.for_instruction(instruction).reciprocal(dtype, by_one_number);
                 let inverse = types.map(|reciprocal| {
                     let formats = reciprocal.types.iter().filter_map(|dtype| dtype.format().copied()).collect();
                     (formats, reciprocal.floor)

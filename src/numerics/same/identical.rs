@@ -105,10 +105,11 @@ mod tests {
         let one = program(Binary::Add, false, 2, "z");
         let entry = one.entry;
         type Change = fn(&mut Instruction);
-        let changes: [(&str, Change); 4] = [
+        let changes: [(&str, Change); 5] = [
             ("tiling", |z| z.record(|compiled| compiled.tiling = Some(Arc::new(Tiling::of_k_block(64))))),
             ("library", |z| z.record(|compiled| compiled.library = Some(Arc::new(LibraryFunction::Cholesky)))),
             ("of_complex_function", |z| z.record(|compiled| compiled.of_complex_function = true)),
+            ("packed", |z| z.record(|compiled| compiled.packed = true)),
             ("settings", |z| z.settings = Some(Arc::new([Setting::Accuracy(ResultAccuracy::Highest)]))),
         ];
         for (field, change) in changes {

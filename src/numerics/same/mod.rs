@@ -236,7 +236,8 @@ fn compare_as_set(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answe
         prepared[0].check_mode(&settings.modes[0]).map_err(|error| SameError::Evaluation { which: SIDES[0], error })?;
         let grounds = Grounds { opaque: opaque(one), ..Grounds::default() };
         let one_program = "both are one program; no input was run as well".to_string();
-        let rests_on = in_words(&[grounds]).into_iter().chain(of_files(&both)).chain([one_program]).collect();
+        let rests_on =
+            in_words(&[grounds]).into_iter().chain(of_files(&both, &settings.modes)).chain([one_program]).collect();
         return Ok(Answer { verdict: Verdict::Same, compared: alignment.in_words(), rests_on, tried: 0 });
     }
     // The larger program is followed once, the smaller one at each of its places in it.
@@ -254,7 +255,7 @@ fn compare_as_set(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answe
     let mut rests_on: Vec<String> =
         settings.assumptions.iter().map(|assumption| format!("assumed: {}", assumption.doc())).collect();
     rests_on.extend(in_words(&grounds));
-    rests_on.extend(of_files(&both));
+    rests_on.extend(of_files(&both, &settings.modes));
     let understood = grounds.iter().all(|grounds| grounds.opaque.is_empty());
     let mut search = witness::Search::new(&prepared, settings, &alignment, permits);
     let begun = Instant::now();
@@ -377,8 +378,8 @@ fn in_words(grounds: &[Grounds]) -> Vec<String> {
 }
 
 /// The assumptions about plans, settings and promises of the two files, whatever is followed.
-fn of_files(both: &[Comparand; 2]) -> impl Iterator<Item = String> {
-    [plans(both), unfollowed::in_words(both), unfollowed::promises(both)].into_iter().flatten()
+fn of_files(both: &[Comparand; 2], modes: &[Mode; 2]) -> impl Iterator<Item = String> {
+    [plans(both), unfollowed::in_words(both, modes), unfollowed::promises(both)].into_iter().flatten()
 }
 
 /// Matmuls of two compiled files that are planned otherwise, where the emulated machine sums alike.

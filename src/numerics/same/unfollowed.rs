@@ -2,44 +2,66 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ir::Setting;
+use crate::ir::{Instruction, Setting};
 use crate::machine::{Mode, Traced};
 
 use super::alignment::Alignment;
 use super::{Comparand, SameError, parting, some};
 
-/// The settings of a program that may decide a bit.
-fn settings<'a>(one: &'a Comparand) -> Vec<(String, &'a Setting)> {
-    every(one).into_iter().filter(|(_, setting)| !setting.is_promise()).collect()
+/// The settings of a program that may decide a bit and that its machine does not follow.
+fn settings<'a>(one: &'a Comparand, mode: &Mode) -> Vec<(String, &'a Setting)> {
+    let unit = mode.vector_unit();
+    every(one, |instruction, setting| {
+        !setting.is_promise() && !instruction.is_some_and(|instruction| unit.follows(instruction, setting))
+    })
+}
+
+/// Settings of both programs.
+fn of_both<'a>(both: &'a [Comparand; 2], modes: &[Mode; 2]) -> [Vec<(String, &'a Setting)>; 2] {
+    [0, 1].map(|side: usize| settings(&both[side], &modes[side]))
+}
+
+/// Why nothing is known of what these change.
+fn why<'a>(mut settings: impl Iterator<Item = &'a Setting>) -> &'static str {
+    match settings.all(|setting| matches!(setting, Setting::Accuracy(_))) {
+        true => {
+            "in these modes the machine follows no accuracy (`exp=worst` does, on chips whose compiler states its errors)"
+        }
+        false => "the machine does not follow such settings",
+    }
 }
 
 /// The promises about indices that both programs are given, as one assumption.
 pub fn promises(both: &[Comparand; 2]) -> Option<String> {
-    let promised = both.iter().flat_map(every).filter(|(_, setting)| setting.is_promise());
+    let promised = both.iter().flat_map(|one| every(one, |_, setting| setting.is_promise()));
     let all = named(promised.map(|(name, setting)| format!("{setting} of {name}")))?;
     Some(format!("the indices are as promised: {all}"))
 }
 
-/// All settings of a program, in its order, each with the name of the value that it is asked of.
-fn every<'a>(one: &'a Comparand) -> Vec<(String, &'a Setting)> {
+/// Settings of a program, in its order, each with the name of the value that it is asked of. `keeps` is asked about each with its
+/// instruction, of which those of the module have none.
+fn every<'a>(one: &'a Comparand, keeps: impl Fn(Option<&Instruction>, &Setting) -> bool) -> Vec<(String, &'a Setting)> {
     let entry = one.program.entry;
-    let mut found: Vec<(String, &Setting)> =
-        one.program.settings.iter().map(|setting| ("the module".to_string(), setting)).collect();
+    let header = one.program.settings.iter().filter(|setting| keeps(None, setting));
+    let mut found: Vec<(String, &Setting)> = header.map(|setting| ("the module".to_string(), setting)).collect();
     for (number, computation) in one.program.computations.iter().enumerate() {
         for (id, instruction) in computation.instructions.iter().enumerate() {
             let source = one.sources.get(id).filter(|_| number == entry);
             let name = source.map_or(&instruction.name, |source| &source.name);
             let own = instruction.settings.as_deref().unwrap_or_default();
-            found.extend(own.iter().map(|setting| (name.clone(), setting)));
+            let kept = own.iter().filter(|setting| keeps(Some(instruction), setting));
+            found.extend(kept.map(|setting| (name.clone(), setting)));
         }
     }
     found
 }
 
 /// The assumption that a proof rests on where both programs have settings.
-pub fn in_words(both: &[Comparand; 2]) -> Option<String> {
-    let all = named(both.iter().flat_map(settings).map(|(_, setting)| setting.to_string()))?;
-    Some(format!("{all} has the same effect in both programs: the machine does not follow such settings"))
+pub fn in_words(both: &[Comparand; 2], modes: &[Mode; 2]) -> Option<String> {
+    let settings = of_both(both, modes).concat();
+    let all = named(settings.iter().map(|(_, setting)| setting.to_string()))?;
+    let why = why(settings.iter().map(|(_, setting)| *setting));
+    Some(format!("{all} has the same effect in both programs: {why}"))
 }
 
 /// A few of these, each once and in order; `None` of none.
@@ -67,15 +89,15 @@ pub fn obstacles(
         if headers[0] != headers[1] || !alignment.same_results(&small.results, &large.results, block) {
             let traced = if alignment.large() == 1 { [&small, &large] } else { [&large, &small] };
             let meeting = parting::find(both, traced, modes, &alignment.result_numbers());
-            return Ok(Some(reasons(both, meeting)));
+            return Ok(Some(reasons(both, modes, meeting)));
         }
     }
     Ok(None)
 }
 
 /// The facts that a proof lacks, in words.
-fn reasons(both: &[Comparand; 2], meeting: Option<parting::Meeting>) -> Vec<String> {
-    let all = [0, 1].map(|side: usize| settings(&both[side]));
+fn reasons(both: &[Comparand; 2], modes: &[Mode; 2], meeting: Option<parting::Meeting>) -> Vec<String> {
+    let all = of_both(both, modes);
     let counts = |side: usize| {
         let mut counts: BTreeMap<&Setting, usize> = BTreeMap::new();
         all[side].iter().for_each(|(_, setting)| *counts.entry(*setting).or_default() += 1);
@@ -100,8 +122,8 @@ fn reasons(both: &[Comparand; 2], meeting: Option<parting::Meeting>) -> Vec<Stri
         (None, Some(other)) => format!("{other} in the second program"),
         (Some(one), Some(other)) => format!("{one} in the first program, {other} in the second"),
     };
-    let mut missing =
-        vec![format!("the effect of {told}: the machine does not follow such settings; all else is proven the same")];
+    let why = why(all.iter().flatten().map(|(_, setting)| *setting));
+    let mut missing = vec![format!("the effect of {told}: {why}; all else is proven the same")];
     missing.extend(meeting.map(|meeting| format!("the first values under other settings: {meeting}")));
     missing
 }

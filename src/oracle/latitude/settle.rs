@@ -188,7 +188,7 @@ impl Pass<'_, Fast> {
         }
     }
 
-    /// A quotient that is computed in one of several ways, rounded: never falling functions of the first one's elements.
+    /// A quotient or a function that is computed in one of several ways, rounded: never falling functions of the first one's elements.
     pub(super) fn one_way(&mut self, id: ValueId, ways: &[Value<Fast>], rounding: &Rounding) -> Value<Fast> {
         let first = ways[0].floats().clone();
         let rounded = ways.iter().map(|way| round_all(&way.floats().numbers, rounding));

@@ -57,6 +57,7 @@ impl Rounding {
             flushes: self.flushes && other.flushes && self.floor == other.floor,
             reciprocal,
             others,
+            operand: self.operand.max(other.operand),
             relative: self.relative.max(other.relative),
             absolute: self.absolute.max(other.absolute),
             additions,

@@ -50,6 +50,27 @@ fn an_attribute_that_nothing_follows_is_told() {
     }
 }
 
+/// A quotient of exponentials in a fusion of tpu7x that counts so many packed operations; all three make it packed.
+pub fn counted(count: u32) -> String {
+    format!(
+        "HloModule m, is_scheduled=true\nf {{\n  p = bf16[512,128] parameter(0)\n  n = bf16[512,128] negate(p)\n  \
+         e = bf16[512,128] exponential(n)\n  ROOT d = bf16[512,128] divide(e, p)\n}}\n\
+         ENTRY e {{\n  x = bf16[512,128] parameter(0)\n  ROOT r = bf16[512,128] fusion(x), kind=kLoop, calls=f, \
+         backend_config={{\"bf16_mapped_op_count\":{{\"integer\":\"{count}\"}}}}\n}}\n"
+    )
+}
+
+/// Packed code gives other bits: both operations are told, as changes that the machine follows.
+#[test]
+fn packed_operations_are_told() {
+    let found = of_texts(&counted(2), &counted(3));
+    let packed = "no packed code of bf16 -> packed code of bf16 (tpu7x, FACTS 3.3)";
+    assert_eq!(lines(&found), [format!("precision-changed r/e: {packed}"), format!("precision-changed r/d: {packed}")]);
+    assert!(found.reached == [true] && !found.decides_nothing());
+    assert_eq!(kinds(&of_texts(&counted(3), &counted(2))), [ChangeKind::PrecisionChanged; 2]);
+    assert!(of_texts(&counted(3), &counted(3)).changes.is_empty());
+}
+
 #[test]
 fn a_compilers_own_is_compared_with_a_compilers_own() {
     let plan = with(", backend_config={\"k\":1}");

@@ -1,11 +1,11 @@
 //! The choices of a whole program: its points, and the program in which each point takes one of its options.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::live;
 use crate::ir::{Program, ValueId};
 
-use super::trips::{self, Place};
+use super::trips::{self, LaidOut, Place};
 use super::{Choice, Freedom, Level};
 
 /// A value of a declared program: of its entry, or of the body of a loop.
@@ -50,6 +50,8 @@ pub struct Choices {
     pub program: Program,
     /// The points at which it may mean something else, in the order of the program.
     pub points: Vec<Point>,
+    /// The values that the declared program has in bf16 and this program in f32.
+    pub retyped: BTreeSet<ValueId>,
     /// The same choices computation by computation. `origins` has the point of each choice, by its level and its place
     /// there.
     levels: Level,
@@ -62,13 +64,13 @@ impl Choices {
     /// addition is rounded.
     pub fn new(program: &Program, freedoms: &[Freedom], rounds_steps: bool) -> Choices {
         let levels = Level::new(program, freedoms, rounds_steps, 0);
-        let (program, places) = trips::lay_out(&levels);
+        let LaidOut { program, places, retyped } = trips::lay_out(&levels);
         let mut made = Vec::new();
         points(&levels, (&mut Vec::new(), &mut Vec::new()), &places, &mut made);
         made.sort_by_key(|(_, point)| point.places[0].value);
         let (origins, points): (Vec<(usize, usize)>, Vec<Point>) = made.into_iter().unzip();
         let origins = origins.into_iter().enumerate().map(|(at, origin)| (origin, at)).collect();
-        Choices { program, points, levels, origins }
+        Choices { program, points, retyped, levels, origins }
     }
 
     /// The declared program with one option taken at each point, and the others removed. Its loops are still loops:

@@ -32,10 +32,18 @@ pub struct Place {
 /// The places of each choice, by its level and its place there.
 type Places = BTreeMap<(usize, usize), Vec<Place>>;
 
-/// The program of all levels in one entry, and the places of each choice in it; choices in loops that stay have none. A
-/// loop stays if its trip count depends on an argument, if it has a single trip or none, or if laying it out would
-/// exceed the limits.
-pub(super) fn lay_out(levels: &Level) -> (Program, Places) {
+/// The program of all levels in one entry.
+pub(super) struct LaidOut {
+    pub program: Program,
+    /// The places of each choice in it; choices in loops that stay have none.
+    pub places: Places,
+    /// The values of bf16 as declared that it computes in f32.
+    pub retyped: BTreeSet<ValueId>,
+}
+
+/// Lays out all levels. A loop stays if its trip count depends on an argument, if it has a single trip or none, or if laying it out
+/// would exceed the limits.
+pub(super) fn lay_out(levels: &Level) -> LaidOut {
     let mut stay = BTreeSet::new();
     loop {
         let mut layout = Layout::new(&stay);
@@ -61,6 +69,7 @@ struct Layout<'s> {
     /// The integer that each value is, if it depends on no argument.
     known: Vec<Option<i64>>,
     places: Places,
+    retyped: BTreeSet<ValueId>,
     elements: usize,
     /// The body of the outermost loop that is being laid out, and how many trips there were of all loops.
     outermost: Option<usize>,
@@ -76,6 +85,7 @@ impl Layout<'_> {
             made: Vec::new(),
             known: Vec::new(),
             places: Places::new(),
+            retyped: BTreeSet::new(),
             elements: 0,
             outermost: None,
             trips: 0,
@@ -132,6 +142,7 @@ impl Layout<'_> {
             };
             seen.push(value);
         }
+        self.retyped.extend(level.retyped.iter().map(|id| seen[*id]));
         for (at, choice) in level.choices.iter().enumerate() {
             let Place { value, options, source, widest, in_any_order } = &choice.place;
             let of = |id: &ValueId| seen[*id];
@@ -231,8 +242,8 @@ impl Layout<'_> {
     }
 
     /// The program, called as the declared one is.
-    fn finish(self, declared: &Program, seen: &[ValueId]) -> (Program, Places) {
-        let Layout { mut computations, made, places, .. } = self;
+    fn finish(self, declared: &Program, seen: &[ValueId]) -> LaidOut {
+        let Layout { mut computations, made, places, retyped, .. } = self;
         let Computation { name, root, .. } = declared.entry();
         computations.push(Computation { name: name.clone(), instructions: made, root: seen[*root] });
         let entry = computations.len() - 1;
@@ -240,6 +251,6 @@ impl Layout<'_> {
         let (name, output_names) = (name.clone(), output_names.clone());
         let (settings, double) = (declared.settings.clone(), declared.double.clone());
         let program = Program { name, computations, entry, output_names, settings, double };
-        (dead::drop_unused_computations(program), places)
+        LaidOut { program: dead::drop_unused_computations(program), places, retyped }
     }
 }

@@ -7,6 +7,7 @@ const TPU: VectorUnit = VectorUnit {
     zero_tie: ZeroTie::Second,
     eup: Eup::V5,
     implementation: Implementation::Default,
+    packed: false,
     error: ErrorModel::CorrectlyRounded,
     estimate: Estimate::Zen4,
 };

@@ -12,6 +12,7 @@ const UNIT: VectorUnit = VectorUnit {
     zero_tie: ZeroTie::Second,
     eup: Eup::V5,
     implementation: Implementation::Default,
+    packed: false,
     error: ErrorModel::CorrectlyRounded,
     estimate: Estimate::Zen4,
 };

@@ -280,6 +280,7 @@ mod tests {
             zero_tie: ZeroTie::Second,
             eup: Eup::V5,
             implementation: Implementation::Default,
+            packed: false,
             error: ErrorModel::CorrectlyRounded,
             estimate: Estimate::Zen4,
         };

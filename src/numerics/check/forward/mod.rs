@@ -158,14 +158,14 @@ impl<'a> Forward<'a> {
             (Op::Unary(Unary::Negate), [_]) => each(&|e| Element { v: -e.v, ..e }),
             (Op::Unary(Unary::Abs), [_]) => each(&|e| Element { v: e.v.abs(), ..e }),
             (Op::Unary(Unary::Exponential), [_]) => {
-                let unit = self.unit.for_accuracy(Unary::Exponential, instruction.accuracy());
+                let unit = self.unit.for_instruction(instruction);
                 each(&|e| elementwise::exponential(e, dtype, &unit))
             }
             (Op::Binary(binary), [x, y]) => {
                 let by_one_number = divides_by_one_number(self.program.entry(), instruction);
-                let pair = |(x, y): (&Element, &Element)| {
-                    elementwise::binary(*binary, [*x, *y], dtype, by_one_number, &self.unit)
-                };
+                let unit = self.unit.for_instruction(instruction);
+                let pair =
+                    |(x, y): (&Element, &Element)| elementwise::binary(*binary, [*x, *y], dtype, by_one_number, &unit);
                 x.iter().zip(*y).map(pair).collect::<Option<_>>().ok_or_else(refuse)
             }
             (Op::Reduce { dims, to_apply }, [x, [init]]) => {

@@ -1,14 +1,14 @@
 //! Choices that compute otherwise and do not only round: sums, products, quotients and dots that a choice changes, as
 //! the machine has them.
 
-use crate::ir::{Binary, Builder, Compare, Op, Precision, Program, ValueId};
+use crate::ir::{Binary, Builder, Compare, Op, Precision, Program, Unary, ValueId};
 use crate::machine::mxu::Accumulation;
 use crate::machine::{self, Mode};
 use crate::mode::and_compiled;
 use crate::rewrite::Freedom;
 use crate::tensor::{DType, Data, Tensor};
 
-use super::super::{Answer, Exploration, Witness, enclose, explore, outside};
+use super::super::{Answer, Exploration, Settings, Witness, enclose, explore, outside};
 use super::{drawn, settings, tensor};
 
 /// The witness of the only row, which gives on the machine what it says, while the declared program does not.
@@ -248,4 +248,45 @@ fn what_several_sums_read_is_contracted_for_each() {
         let declared = machine::evaluate(&program, &settings.mode, &arguments).unwrap();
         assert!((0..3).all(|at| declared[at] != contracted[at]), "{mode}");
     }
+}
+
+/// Packed code of bf16 (FACTS 3.3) is permitted on tpu7x, of operations that the program declares in bf16 and of no others.
+#[test]
+fn packed_code_is_permitted_of_bf16_on_tpu7x_alone() {
+    let softmax = |dtype: DType| {
+        let mut b = Builder::new("p");
+        let x = b.parameter("x", dtype, &[64]).unwrap();
+        let e = b.unary(Unary::Exponential, x).unwrap();
+        let root = b.unary(Unary::Sqrt, e).unwrap();
+        let one = b.constant(dtype, 1.0).unwrap();
+        let ones = b.splat(one, &[64]).unwrap();
+        let sum = b.binary(Binary::Add, root, ones).unwrap();
+        let y = b.binary(Binary::Divide, e, sum).unwrap();
+        b.finish(&[("e", e), ("root", root), ("y", y)]).unwrap()
+    };
+    let narrow = softmax(DType::BF16);
+    let mut packed = narrow.clone();
+    let entry = packed.entry;
+    for instruction in &mut packed.computations[entry].instructions {
+        let has_code = matches!(instruction.op, Op::Unary(_) | Op::Binary(Binary::Divide));
+        instruction.record(|compiled| compiled.packed = has_code);
+    }
+    let values: Vec<f64> = (0..64).map(|at| f64::from(at) * 0.5 - 16.0).collect();
+    let arguments = [tensor(DType::BF16, &[64], &values)];
+    let mode: Mode = "tpu7x/default/as-compiled".parse().unwrap();
+    let results = machine::evaluate(&packed, &mode, &arguments).unwrap();
+    let outside_of = |program: &Program, mode: &str, results: &[Tensor]| {
+        let dtype = program.entry().instructions[0].shape.element_type();
+        let arguments = [tensor(dtype, &[64], &values)];
+        let (_, enclosed) = enclose(program, &arguments, &Settings::new(mode.parse().unwrap())).unwrap();
+        outside(&enclosed, results).iter().map(|found| found.elements.len()).collect::<Vec<_>>()
+    };
+    assert_eq!(outside_of(&narrow, "tpu7x/default/off", &results), [0, 0, 0]);
+    // Every one of the three shows where packed code is not permitted.
+    assert!(outside_of(&narrow, "v6e/default/off", &results).iter().all(|count| *count > 0));
+    let wide: Vec<Tensor> = results
+        .iter()
+        .map(|result| tensor(DType::F32, &[64], &(0..64).map(|at| result.data().get_f64(at)).collect::<Vec<_>>()))
+        .collect();
+    assert!(outside_of(&softmax(DType::F32), "tpu7x/default/off", &wide).iter().all(|count| *count > 0));
 }
