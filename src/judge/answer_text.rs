@@ -74,8 +74,8 @@ impl JudgedResult {
             lines.push(format!("  power: {detectable}"));
         }
         if self.outside.elements > 0 || self.outside.unknown > 0 {
-            let (elements, unknown) = (self.outside.elements, self.outside.unknown);
-            lines.push(format!("  permitted: {elements} elements outside, {unknown} not known"));
+            let (elements, unknown) = (quantity(self.outside.elements, "element"), self.outside.unknown);
+            lines.push(format!("  permitted: {elements} outside, {unknown} not known"));
         }
         for token in self.tokens.iter().flatten().take(TOKENS) {
             let margin = token.margin_ulp.map_or(String::new(), |margin| {
@@ -86,6 +86,16 @@ impl JudgedResult {
             lines.push(format!("  token {at}: {recorded} instead of {declared}{margin}: {}", token.because));
         }
     }
+}
+
+/// A number of things, such as `1 row` or `2 rows`.
+pub(super) fn quantity(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The verb of so many subjects.
+pub(super) fn are(number: usize) -> &'static str {
+    if number == 1 { "is" } else { "are" }
 }
 
 /// A factor with as many digits as a reader needs.
@@ -109,6 +119,12 @@ mod tests {
         assert_eq!(place(&[3, 4], 5), "[1,1]");
         assert_eq!(place(&[2, 3, 4], 22), "[1,2,2]");
         assert_eq!(place(&[], 0), "[]");
+    }
+
+    #[test]
+    fn one_thing_has_no_plural() {
+        assert_eq!([quantity(0, "row"), quantity(1, "row"), quantity(2, "row")], ["0 rows", "1 row", "2 rows"]);
+        assert_eq!([are(1), are(0), are(2)], ["is", "are", "are"]);
     }
 
     #[test]

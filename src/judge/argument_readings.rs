@@ -1,8 +1,11 @@
 //! Arguments that were read in another way.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use crate::ir::movement::row_major;
 use crate::ir::{Computation, Instruction, Op, Unary, ValueId};
-use crate::tensor::{DType, Tensor};
+use crate::tensor::{DType, Data, Tensor};
 
 use super::altered::{result_with_all, values};
 use super::arguments::parameter_names;
@@ -11,7 +14,7 @@ use super::evidence::{Evidence, Pattern, Runner, budget};
 /// Arguments that are read in another way: one, or several of the same dims alike, as a sine and a cosine; two that are exchanged.
 pub(super) fn arguments(evidence: &Evidence) -> Option<Pattern> {
     let mut search = Search { evidence, runner: Runner { evidence, left: budget(evidence) }, best: None };
-    if search.exchanged().is_some() && !search.is_done() {
+    if search.exchanged().is_some() && !search.is_done() && search.parts().is_some() && !search.is_done() {
         search.arguments();
     }
     search.best
@@ -67,6 +70,48 @@ impl Search<'_> {
         Some(())
     }
 
+    /// Arguments of joined weights, as of the gates of a recurrent cell, whose parts stand in another order or have the other sign.
+    fn parts(&mut self) -> Option<()> {
+        let (program, arguments) = (self.evidence.ground.program, self.evidence.ground.arguments);
+        let names = parameter_names(program);
+        for (extent, joined) in joined(arguments) {
+            let name: Vec<&str> = joined.iter().map(|(at, _)| names.get(*at).map_or("", String::as_str)).collect();
+            let name = name.join(", ");
+            for parts in PARTS.into_iter().filter(|parts| extent % parts == 0 && extent > *parts) {
+                let size = extent / parts;
+                for (a, b) in (0..parts).flat_map(|b| (0..b).map(move |a| (a, b))) {
+                    let place = |place: usize| match place / size {
+                        part if part == a => place - a * size + b * size,
+                        part if part == b => place - b * size + a * size,
+                        _ => place,
+                    };
+                    let mut changed = arguments.to_vec();
+                    for (at, dim) in &joined {
+                        let dims = arguments[*at].dims();
+                        changed[*at] = arguments[*at].pick(dims, &along(dims, *dim, place));
+                    }
+                    let values = self.runner.run(program, &changed)?;
+                    let says = format!(
+                        "parts {a} and {b} of the {parts} parts of {name} are exchanged, as of gates in another order"
+                    );
+                    self.offer(&values, false, "exchanged", says);
+                }
+                for part in 0..parts {
+                    let mut changed = arguments.to_vec();
+                    for (at, dim) in &joined {
+                        changed[*at] = negated(&arguments[*at], *dim, part * size..(part + 1) * size)?;
+                    }
+                    let values = self.runner.run(program, &changed)?;
+                    let says = format!(
+                        "part {part} of the {parts} parts of {name} has the other sign, as where a gate is 1 less itself"
+                    );
+                    self.offer(&values, false, "negated", says);
+                }
+            }
+        }
+        Some(())
+    }
+
     fn arguments(&mut self) -> Option<()> {
         let (program, arguments) = (self.evidence.ground.program, self.evidence.ground.arguments);
         let names = parameter_names(program);
@@ -85,8 +130,15 @@ impl Search<'_> {
                 let kind = if is_mask && kind == "permuted" { "mask" } else { kind };
                 // Of a mask only the rows that stand out may be of the other place.
                 self.offer(&values, is_mask, kind, format!("{name} {verb} read {says}"));
-                // A rotation of neighbours in place of halves: read in that order, and put back.
-                if values.len() == places.len() && of.dims() == self.evidence.compared.dims && !self.is_done() {
+                // A rotation of neighbours in place of halves: read in that order, and put back. Heads that are moved and put back,
+                // of another dim than the last, are those of other keys: a reading of the repeated keys says so.
+                let last = format!("dim {}", of.dims().len().saturating_sub(1));
+                let is_rotation = says.contains(&last);
+                if is_rotation
+                    && values.len() == places.len()
+                    && of.dims() == self.evidence.compared.dims
+                    && !self.is_done()
+                {
                     let mut put_back = values.clone();
                     places.iter().zip(&values).for_each(|(place, value)| put_back[*place] = *value);
                     let says = format!("{name} {verb} read {says}, and the result is put back in order");
@@ -135,7 +187,9 @@ impl Search<'_> {
                     continue;
                 }
                 let values = result_with_all(&mut self.runner, &others)?;
-                self.offer(&values, false, kind, format!("{} {verb} read {says}", name.join(" and ")));
+                let is_repeated = kind == "transposed" && group.iter().all(|at| is_broadcast(entry, known[*at].0));
+                let how = if is_repeated { ": repeated as a whole and not place by place, or the reverse" } else { "" };
+                self.offer(&values, false, kind, format!("{} {verb} read {says}{how}", name.join(" and ")));
             }
             if self.is_done() {
                 break;
@@ -143,6 +197,46 @@ impl Search<'_> {
         }
         Some(())
     }
+}
+
+fn is_broadcast(entry: &Computation, id: ValueId) -> bool {
+    matches!(entry.instructions[id].op, Op::Broadcast { .. })
+}
+
+/// Numbers of parts that arguments are joined of: gates, or query, key and value.
+const PARTS: [usize; 3] = [2, 3, 4];
+
+/// Arguments of floats that share the extent of one dim, by extent: the number of the argument, and the dim. At least two are joined: one
+/// alone is read in other ways.
+fn joined(arguments: &[Tensor]) -> Vec<(usize, Vec<(usize, usize)>)> {
+    let mut found: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
+    for (at, argument) in arguments.iter().enumerate().filter(|(_, argument)| argument.dtype().is_float()) {
+        let mut extents: Vec<usize> = Vec::new();
+        // The last dim of several that are as long: outputs stand there.
+        for (dim, extent) in argument.dims().iter().enumerate().rev() {
+            if !extents.contains(extent) {
+                extents.push(*extent);
+                found.entry(*extent).or_default().push((at, dim));
+            }
+        }
+    }
+    found.into_iter().filter(|(_, joined)| joined.len() > 1).collect()
+}
+
+/// The places of an array's elements where those along one dim are others.
+fn along(dims: &[usize], dim: usize, place: impl Fn(usize) -> usize) -> Vec<usize> {
+    let stride = row_major(dims)[dim].unsigned_abs();
+    let own = |at: usize| at / stride % dims[dim];
+    (0..dims.iter().product()).map(|at| at - own(at) * stride + place(own(at)) * stride).collect()
+}
+
+/// The array with the other sign in a range of one dim.
+fn negated(tensor: &Tensor, dim: usize, range: Range<usize>) -> Option<Tensor> {
+    let (dims, stride) = (tensor.dims(), row_major(tensor.dims())[dim].unsigned_abs());
+    let is_inside = |at: usize| range.contains(&(at / stride % dims[dim]));
+    let of = |(at, x): (usize, f64)| if is_inside(at) { -x } else { x };
+    let numbers: Vec<f64> = tensor.data().to_f64s().into_iter().enumerate().map(of).collect();
+    Some(Tensor::new(dims, Data::from_f64s(tensor.dtype(), &numbers)?))
 }
 
 /// Whether a value moves numbers, and is no array of one number.
@@ -229,13 +323,9 @@ fn variants(dims: &[usize]) -> Vec<Reading> {
         return Vec::new();
     }
     let mut found = transposed(dims);
-    let strides: Vec<usize> = row_major(dims).into_iter().map(isize::unsigned_abs).collect();
     for (dim, extent) in dims.iter().enumerate().filter(|(_, extent)| **extent > 1) {
-        let at_place =
-            |at: usize, place: usize| at - (at / strides[dim] % extent) * strides[dim] + place * strides[dim];
         let mut offer = |kind: &'static str, says: String, place: &dyn Fn(usize) -> usize| {
-            let from = |at: usize| at_place(at, place(at / strides[dim] % extent));
-            found.push((kind, says, (0..count).map(from).collect()));
+            found.push((kind, says, along(dims, dim, place)));
         };
         offer("permuted", format!("one place later in dim {dim}"), &|place| (place + 1) % extent);
         offer("permuted", format!("one place earlier in dim {dim}"), &|place| (place + extent - 1) % extent);
@@ -276,6 +366,18 @@ fn variants(dims: &[usize]) -> Vec<Reading> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn joined_weights_share_an_extent() {
+        let array = |dims: &[usize]| Tensor::new(dims, Data::F32(vec![1.0; dims.iter().product()]));
+        let arguments = [array(&[2, 3, 8]), array(&[3, 6]), array(&[2, 6]), array(&[6])];
+        // Arguments 0 and 1 share the extent 3, 0 and 2 the extent 2, and 1 to 3 that of their parts.
+        let found = joined(&arguments);
+        assert_eq!(found, [(2, vec![(0, 0), (2, 0)]), (3, vec![(0, 1), (1, 0)]), (6, vec![(1, 1), (2, 1), (3, 0)])]);
+        let turned = negated(&Tensor::new(&[2, 2], Data::F32(vec![1.0, 2.0, 3.0, 4.0])), 1, 1..2).unwrap();
+        assert_eq!(turned.data().to_f64s(), [1.0, -2.0, 3.0, -4.0]);
+        assert_eq!(along(&[2, 3], 1, |place| 2 - place), [2, 1, 0, 5, 4, 3]);
+    }
 
     /// The places of each reading of six and of four elements, written out. All but the copies of one place hold each place once.
     #[test]

@@ -45,7 +45,7 @@ pub struct Pattern {
     /// Its kind: `factor`, `dropped`, `doubled`, `scaled`, `transposed`, `permuted`, `mask`, `stale-scale`, `rounded`, `narrow-sum`,
     /// `toward-zero`, `gpu-unit`, `function`, `constant`, `left-out`, `one-more`, `argument-factor`, `other-row`, `rows`, `columns`,
     /// `element`, `elements`, `everywhere`, `operands`, `exchanged`, `softmax-axis`, `twice`, `fill`, `integer-range`, `unwritten`,
-    /// `formula`, `narrow-type`, `saturated`.
+    /// `formula`, `narrow-type`, `saturated`, `divisor`, `negated`.
     pub kind: &'static str,
     /// The fault in words, with its places.
     pub says: String,

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::num::{Direction, round_f64};
 
 use super::altered::{alteration, operands, result_functions};
+use super::answer_text::quantity;
 use super::argument_readings::{arguments, moved_values};
 use super::evidence::{Compared, EXPLAINS, Evidence, LEAST_FACTOR, Pattern, dot};
 use super::masks::masks;
@@ -222,5 +223,10 @@ fn places(evidence: &Evidence) -> Option<Pattern> {
     if total == 0.0 {
         return None;
     }
-    pattern("everywhere", format!("all of {rows} rows and {columns} columns"), Vec::new(), 1.0)
+    pattern(
+        "everywhere",
+        format!("all of {} and {}", quantity(rows, "row"), quantity(columns, "column")),
+        Vec::new(),
+        1.0,
+    )
 }

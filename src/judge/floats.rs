@@ -8,8 +8,8 @@ use crate::num::Format;
 use crate::oracle::{Enclosed, TruthTensor};
 use crate::tensor::{DType, Tensor};
 
-use super::altered::decimals;
-use super::altered::operands;
+use super::altered::{decimals, operands, running_variance};
+use super::answer_text::{are, quantity};
 use super::evidence::{Compared, Evidence, Pattern};
 use super::faults;
 use super::figures::{differences, figures, relative_rms};
@@ -29,6 +29,10 @@ const MORE_ACCURATE: f64 = 2.0;
 
 /// The reason of a result that another rounding of the program's constants explains.
 const BY_DECIMALS: &str = "their constants are the decimals that the program names, before rounding to its types";
+
+/// The reason of a result that the running mean explains.
+const BY_RUNNING_MEAN: &str = "they err as much as a variance by the running mean does (Welford's recurrence), whose steps round \
+     numbers of the size of the mean";
 
 /// Factor by which the worst element of a result may exceed that of a mode, beside its own scale.
 const WORST_ELEMENT: f64 = 4.0;
@@ -89,11 +93,9 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
     };
     let (member, values) = &class.members[at];
     let spread = class.spread[0];
-    judged.nearest = Some(Nearest {
-        mode: member.modes.first().cloned().unwrap_or_default(),
-        relative_rms: relative_rms(&observed, values),
-        orders: if distance == 0.0 { 0.0 } else { distance / spread },
-        differences: differences(&observed, values),
+    judged.nearest = Some(match named(ground).and_then(|mode| claimed(class, &mode, &compared, distance)) {
+        Some((mode, values, distance)) => near_to(mode, &observed, values, distance / spread),
+        None => near_to(member.modes.first().cloned().unwrap_or_default(), &observed, values, distance / spread),
     });
     if let (Some(truth), Some(error)) = (truth, &judged.error) {
         // Of the named mode; of the nearest one where none is named.
@@ -130,6 +132,9 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
         Weighing { ground, output, classes: &classes, class, at, distance, compared: &compared, truth, format };
     let (is_outside, because, pattern) = weigh(&weighing, &mut bad, strange);
     judged.because = because;
+    if !pattern.is_empty() && pattern.iter().all(Pattern::is_place) {
+        judged.because.push(search_ended(ground));
+    }
     judged.pattern = pattern;
     judged.outside.first = bad.iter().copied().take(8).collect();
     judged.verdict = match is_outside {
@@ -138,6 +143,34 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
         None => Verdict::Unknown,
     };
     judged
+}
+
+/// The end of a search that found places alone, and steps that a reader can take next.
+fn search_ended(ground: &Ground) -> String {
+    let claimed = if ground.settings.mode.is_none() { ", or name the claimed mode (`--mode`)" } else { "" };
+    format!(
+        "the search for a cause ended without one: record values between and judge those, with a program that has them as results or \
+         `ulpgate layers`{claimed}"
+    )
+}
+
+/// The named mode where it is of the nearest member's class and an order of sums from the result as that one is: it is what the reader
+/// claims. Its name, its results and its distance.
+fn claimed<'a>(class: &'a Class, mode: &str, compared: &Compared, nearest: f64) -> Option<(String, &'a [f64], f64)> {
+    let (_, values) = class.members.iter().find(|(member, _)| member.modes.iter().any(|one| one == mode))?;
+    let distance = compared.distance(compared.observed, values);
+    let is_order = |distance: f64| distance <= ORDERS * class.spread[0];
+    (distance == nearest || is_order(distance)).then(|| (mode.to_string(), values.as_slice(), distance))
+}
+
+/// The figures of a mode that is near: its distance in units of what orders of sums change.
+fn near_to(mode: String, observed: &[f64], values: &[f64], orders: f64) -> Nearest {
+    Nearest {
+        mode,
+        relative_rms: relative_rms(observed, values),
+        orders: if orders.is_nan() { 0.0 } else { orders },
+        differences: differences(observed, values),
+    }
 }
 
 /// A result beside its nearest member.
@@ -177,7 +210,8 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
     let apart: Vec<usize> = standing.iter().chain(&strange).copied().collect::<BTreeSet<_>>().into_iter().collect();
     let evidence = Evidence { ground, output, member, values, compared, apart: &apart, format };
     if !bad.is_empty() {
-        because.push(format!("{} of {} elements are outside of what is permitted", bad.len(), observed.len()));
+        let (count, are) = (bad.len(), are(bad.len()));
+        because.push(format!("{count} of {} elements {are} outside of what is permitted", observed.len()));
     }
     let is_finite_alike = strange.is_empty();
     // A decimal in the place of the constant that it is rounded to moves elements past what choices of a compiler give.
@@ -189,18 +223,24 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
     {
         return (Some(false), vec![BY_DECIMALS.to_string()], Vec::new());
     }
+    let is_of_running_mean =
+        LazyCell::new(|| truth.is_some_and(|truth| class.is_permitted && errs_as_running_mean(&evidence, truth)));
+    if is_beside && *is_of_running_mean {
+        return (Some(false), vec![BY_RUNNING_MEAN.to_string()], Vec::new());
+    }
     if !is_finite_alike {
-        because.push(format!("{} elements are not finite where the mode's are, or the reverse", strange.len()));
+        let (elements, are) = (quantity(strange.len(), "element"), are(strange.len()));
+        because.push(format!("{elements} {are} not finite where the mode's are, or the reverse"));
         bad.extend(strange);
         bad.sort_unstable();
         bad.dedup();
     }
     if is_mixed {
         because.push(format!(
-            "{} of {} elements are as {name} gives them but for the order of sums, and {} are not",
-            near,
+            "{near} of {} elements are as {name} gives them but for the order of sums, and {} {} not",
             observed.len(),
-            standing.len()
+            standing.len(),
+            are(standing.len())
         ));
         bad.extend(&standing);
         bad.sort_unstable();
@@ -273,9 +313,22 @@ fn weigh(weighing: &Weighing, bad: &mut Vec<usize>, strange: Vec<usize>) -> (Opt
             because.push(BY_DECIMALS.to_string());
             return (Some(false), because, Vec::new());
         }
+        if is_finite_alike && *is_of_running_mean {
+            because.push(BY_RUNNING_MEAN.to_string());
+            return (Some(false), because, Vec::new());
+        }
         because.push(format!("they err {:.1} times as much as the least accurate permitted mode", own / worst));
     }
     (Some(true), because, explained(weighing, &evidence, &strange_at))
+}
+
+/// Whether a result errs no more than one whose variances are by the running mean, as a whole and at its worst.
+fn errs_as_running_mean(evidence: &Evidence, truth: &[f64]) -> bool {
+    let (compared, observed) = (evidence.compared, evidence.compared.observed);
+    running_variance(evidence).is_some_and(|values| {
+        compared.distance(observed, truth) <= RATIO * compared.distance(&values, truth)
+            && compared.largest(observed, truth) <= WORST_ELEMENT * compared.largest(&values, truth)
+    })
 }
 
 /// The faults beside the nearest member; where none is named, beside the most accurate precision: of what is far from every mode the

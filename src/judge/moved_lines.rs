@@ -1,5 +1,6 @@
 //! Rows and columns of a result that are of another place, or have a factor of their own.
 
+use super::answer_text::quantity;
 use super::evidence::{EXPLAINS, Evidence, LEAST_FACTOR, Pattern, bad_rows, dot};
 
 /// A result whose last two dims are exchanged.
@@ -102,15 +103,13 @@ pub(super) fn row_factors(evidence: &Evidence) -> Option<Pattern> {
             let word = if is_row { "row" } else { "column" };
             let told: Vec<String> =
                 factors.iter().take(4).map(|(place, factor)| format!("{word} {place} {factor:.6}")).collect();
-            let says = format!("{} {word}s have a factor, as of a stale scale: {}", factors.len(), told.join(", "));
+            let (lines, have) = (quantity(factors.len(), word), if factors.len() == 1 { "has" } else { "have" });
+            let says = format!("{lines} {have} a factor, as of a stale scale: {}", told.join(", "));
             let places: Vec<usize> = factors.iter().map(|(place, _)| *place).take(32).collect();
             if factors.iter().all(|(_, factor)| factor.abs() < UNWRITTEN) {
                 let told: Vec<String> = places.iter().take(8).map(usize::to_string).collect();
-                let says = format!(
-                    "{} {word}s are 0 or nearly so, as if they were never written: {}",
-                    factors.len(),
-                    told.join(", ")
-                );
+                let (are, were) = if factors.len() == 1 { ("is", "it was") } else { ("are", "they were") };
+                let says = format!("{lines} {are} 0 or nearly so, as if {were} never written: {}", told.join(", "));
                 return Some(Pattern { kind: "unwritten", says, explained, places, factor: None });
             }
             return Some(Pattern {

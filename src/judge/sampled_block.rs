@@ -11,6 +11,7 @@ use crate::machine::Mode;
 use crate::subject::evaluate;
 use crate::tensor::Tensor;
 
+use super::answer_text::quantity;
 use super::figures::{differences, relative_rms};
 use super::members::work;
 use super::recording::Found;
@@ -152,9 +153,11 @@ pub(super) fn accept(
         error.largest_at = places[error.largest_at];
     }
     let ([rows, columns], count) = (block.dims(), observed.len());
-    result
-        .because
-        .push(format!("{rows} rows and {columns} columns were judged in every mode; the error is that of this sample"));
+    result.because.push(format!(
+        "{} and {} were judged in every mode; the error is that of this sample",
+        quantity(rows, "row"),
+        quantity(columns, "column")
+    ));
     result.because.push(match is_equal {
         true => format!("all {count} elements have the bits of {name}"),
         false => format!("no one of all {count} elements is much farther from {name} than those of the sample are"),

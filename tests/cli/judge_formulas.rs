@@ -19,7 +19,30 @@ fn faulty_recordings_of_adamw_f32_are_outside() {
 
 #[test]
 fn faults_of_adamw_f32_are_named() {
-    faults("adamw_f32", &[["x_eps_in", "formula", "inside of the root"]]);
+    faults(
+        "adamw_f32",
+        &[
+            ["x_eps_in", "formula", "inside of the root"],
+            ["x_l2", "formula", "L2 regularisation in the place of a decoupled decay"],
+            ["x_step", "one-more", "has one more everywhere"],
+        ],
+    );
+}
+
+#[test]
+fn honest_recordings_of_average_pool_f32_conform() {
+    recordings("average_pool_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_average_pool_f32_are_outside() {
+    recordings("average_pool_f32", true);
+}
+
+/// The counts of the places that a window has inside are 9, 6 and 4.
+#[test]
+fn faults_of_average_pool_f32_are_named() {
+    faults("average_pool_f32", &[["x_countpad", "divisor", "are 9 everywhere, the largest of them"]]);
 }
 
 #[test]
@@ -61,6 +84,21 @@ fn faults_of_dequantised_matmul_f32_are_named() {
         "dequantised_matmul_f32",
         &[["x_zp8", "left-out", "8 stands in its place"], ["x_zp_minus1", "one-more", "q.1 has one more everywhere"]],
     );
+}
+
+#[test]
+fn honest_recordings_of_divergence_f32_conform() {
+    recordings("divergence_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_divergence_f32_are_outside() {
+    recordings("divergence_f32", true);
+}
+
+#[test]
+fn faults_of_divergence_f32_are_named() {
+    faults("divergence_f32", &[["x_ce", "left-out", "the first term of "]]);
 }
 
 #[test]
@@ -132,4 +170,24 @@ fn faulty_recordings_of_routing_f32_are_outside() {
 #[test]
 fn faults_of_routing_f32_are_named() {
     faults("routing_f32", &[["x_top1", "dropped", "the last 1 are left out"]]);
+}
+
+/// Numbers of mean 20: the running mean rounds at each step, and errs three times as much as the worst order of the program's sums.
+#[test]
+fn honest_recordings_of_variance_f32_conform() {
+    recordings("variance_f32", false);
+    let found = of("variance_f32", "h_welford", None);
+    assert!(found.because.iter().any(|why| why.contains("Welford")), "{found:?}");
+    // A claimed mode is the one that is named, where others are as near.
+    let claimed = of("variance_f32", "h_two", Some("cpu/highest/off"));
+    assert_eq!(claimed.nearest.map(|nearest| nearest.mode).as_deref(), Some("cpu/highest/off"));
+}
+
+/// A mean of squares less the square of the mean loses eight bits here; one row of sixteen numbers has no plural.
+#[test]
+fn faulty_recordings_of_variance_f32_are_outside() {
+    recordings("variance_f32", true);
+    let found = of("variance_f32", "x_onepass", None);
+    assert!(found.because.iter().any(|why| why.contains("the search for a cause ended")), "{found:?}");
+    assert!(found.pattern.iter().any(|one| one.says.contains("all of 1 row and 16 columns")), "{found:?}");
 }

@@ -15,7 +15,8 @@ pub fn recordings(program: &str, outside: bool) {
         };
         assert!(is_right, "{} ({}): {:?}", case.array, case.what, found.results);
         // The reason that conforms comes first.
-        let begins_outside = |one: &JudgedResult| one.because.first().is_some_and(|why| why.contains("are outside"));
+        let begins_outside =
+            |one: &JudgedResult| one.because.first().is_some_and(|why| why.contains("outside of what"));
         assert!(outside || !found.results.iter().any(begins_outside), "{}: {:?}", case.array, found.results);
         seen += 1;
     }

@@ -1,5 +1,5 @@
 //! Formulas that people take for each other: an epsilon outside of a root, a square that is none, a mean that is subtracted, a maximum
-//! that is not, fewer of the largest.
+//! that is not, fewer of the largest, other counts to divide by, a difference without its first term.
 
 use crate::analysis::{Reducer, Regions};
 use crate::ir::{Binary, Computation, Instruction, Op, Unary, ValueId};
@@ -44,6 +44,8 @@ pub(super) fn formulas(runner: &mut Runner) -> Option<Pattern> {
         others.extend(fewer_of_the_largest(entry, id, tensor));
         others.extend(epsilon(entry, id, &known));
         others.extend(magnitude(entry, id, &known));
+        others.extend(first_term(entry, id, &known));
+        others.extend(divisors(entry, id, &known));
     }
     // What has no mean to speak of is left: any value may be centred, so these come last.
     others.extend(known.iter().enumerate().filter_map(|(id, tensor)| centred(entry, id, tensor.as_ref()?)));
@@ -122,6 +124,52 @@ fn magnitude(entry: &Computation, id: ValueId, known: &[Option<Tensor>]) -> Opti
     let numbers = operand.data().to_f64s().iter().map(|x| x.abs()).collect();
     let says = format!("{} is the magnitude and not the square", instruction.name);
     Some(Other { id, kind: "formula", says, numbers })
+}
+
+/// A difference without its first term, as a cross entropy in the place of a divergence.
+fn first_term(entry: &Computation, id: ValueId, known: &[Option<Tensor>]) -> Option<Other> {
+    let instruction = &entry.instructions[id];
+    let (Op::Binary(Binary::Subtract), [_, term]) = (&instruction.op, instruction.operands.as_slice()) else {
+        return None;
+    };
+    let numbers = known[*term].as_ref()?.data().to_f64s().iter().map(|x| -x).collect();
+    let says = format!("the first term of {} is left out", instruction.name);
+    Some(Other { id, kind: "left-out", says, numbers })
+}
+
+/// Other divisors than those of a quotient, where they are counts of several sizes: the largest everywhere, as by an average that counts
+/// its padding; the mean everywhere; one more and one less.
+fn divisors(entry: &Computation, id: ValueId, known: &[Option<Tensor>]) -> Vec<Other> {
+    let instruction = &entry.instructions[id];
+    let (Op::Binary(Binary::Divide), [_, divisor]) = (&instruction.op, instruction.operands.as_slice()) else {
+        return Vec::new();
+    };
+    let mut divisor = *divisor;
+    while let (true, [source]) =
+        (is_copy(&entry.instructions[divisor].op), entry.instructions[divisor].operands.as_slice())
+    {
+        divisor = *source;
+    }
+    let Some(tensor) = &known[divisor] else { return Vec::new() };
+    let counts = tensor.data().to_f64s();
+    let largest = counts.iter().copied().fold(0.0, f64::max);
+    let is_count = |x: &f64| *x >= 0.0 && x.fract() == 0.0;
+    if !counts.iter().all(is_count) || counts.iter().all(|x| *x == largest) {
+        return Vec::new();
+    }
+    let mean = counts.iter().sum::<f64>() / counts.len() as f64;
+    let other = |says: String, of: &dyn Fn(f64) -> f64| Other {
+        id: divisor,
+        kind: "divisor",
+        says: format!("the counts {}, by which {} divides, {says}", entry.instructions[divisor].name, instruction.name),
+        numbers: counts.iter().map(|x| of(*x)).collect(),
+    };
+    vec![
+        other(format!("are {largest} everywhere, the largest of them"), &|_| largest),
+        other(format!("are {mean:.4} everywhere, their mean"), &|_| mean),
+        other("are one more everywhere".to_string(), &|x| x + 1.0),
+        other("are one less everywhere".to_string(), &|x| x - 1.0),
+    ]
 }
 
 /// A value from which the mean along its last dim is subtracted, as by a layer norm in the place of an RMS norm.

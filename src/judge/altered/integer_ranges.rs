@@ -62,12 +62,13 @@ pub(super) fn integer_arguments(runner: &mut Runner) -> Option<Pattern> {
         let alike = |value: i64| vec![value; numbers.len()];
         // A number at the end of all integers stays, and the others move.
         let plus = |term: i64| numbers.iter().map(|x| x.saturating_add(term)).collect::<Vec<i64>>();
+        // Of one number, or of equal ones, the middle is the number itself and the next one is one more: that comes first.
         for (kind, says, changed) in [
             ("left-out", "is left out: zeros stand in its place".to_string(), alike(0)),
-            ("left-out", format!("is left out: {} stands in its place", middles[0]), alike(middles[0])),
-            ("left-out", format!("is left out: {} stands in its place", middles[1]), alike(middles[1])),
             ("one-more", "has one more everywhere".to_string(), plus(1)),
             ("one-more", "has one less everywhere".to_string(), plus(-1)),
+            ("left-out", format!("is left out: {} stands in its place", middles[0]), alike(middles[0])),
+            ("left-out", format!("is left out: {} stands in its place", middles[1]), alike(middles[1])),
         ] {
             let data = Data::from_i64s(argument.dtype(), &changed);
             let Some(data) = data.filter(|_| changed != numbers) else { continue };

@@ -13,7 +13,9 @@ mod narrow_types;
 mod numbers;
 mod operands;
 mod result_functions;
+mod running_variance;
 mod softmax_axis;
+mod weight_decay;
 
 use crate::ir::{Computation, Instruction, Op, Program, Shape, ValueId};
 use crate::subject::evaluate;
@@ -24,6 +26,7 @@ use super::marked::with_value;
 
 pub(super) use operands::operands;
 pub(super) use result_functions::result_functions;
+pub(super) use running_variance::running_variance;
 
 /// The best of the faults of one value. Of `hidden` ones only those that no honest arithmetic has: other functions and narrow sums.
 pub(super) fn alteration(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
@@ -39,12 +42,13 @@ pub(super) fn alteration(evidence: &Evidence, hidden: bool) -> Option<Pattern> {
             integer_ranges::integer_arguments,
             left_out_steps::steps,
             formulas::formulas,
+            weight_decay::weight_decay,
             narrow_types::bf16_types,
             numbers::constants,
             numbers::tables,
             numbers::arguments,
             numbers::roundings,
-        ] as [fn(&mut Runner) -> _; 10]);
+        ] as [fn(&mut Runner) -> _; 11]);
     }
     for search in searches {
         // Each has its own budget: a formula of many constants leaves none for another search.

@@ -192,7 +192,11 @@ fn scaled(evidence: &Evidence, a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 /// The number that explains most of the difference, from `start` on by secants of the least squares, and the result with it.
-fn fitted(evidence: &Evidence, start: f64, with: &mut dyn FnMut(f64) -> Option<Vec<f64>>) -> Option<(f64, Vec<f64>)> {
+pub(super) fn fitted(
+    evidence: &Evidence,
+    start: f64,
+    with: &mut dyn FnMut(f64) -> Option<Vec<f64>>,
+) -> Option<(f64, Vec<f64>)> {
     // An epsilon shows only when it is moved far, a scale is far from linear: the first step is small, then large, the next ones are
     // as long as the last move.
     let mut best: Option<(f64, f64, Vec<f64>)> = None;
