@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::explore::{Counterexample, Seen, jax_function, numpy_array};
 use crate::file::safetensors;
+use crate::hlo::Sources;
 use crate::ir::Program;
 use crate::tensor::Tensor;
 
@@ -27,7 +28,12 @@ pub fn check(folder: Option<&Path>, program: &str, inputs: &Option<PathBuf>) -> 
 
 /// Writes `program.hlo`, `inputs.safetensors` and, where each operation has a line in JAX, `counterexample.py`;
 /// tells what they hold.
-pub fn write(small: &Counterexample, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn write(
+    small: &Counterexample,
+    sources: Option<&Sources>,
+    folder: &Path,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let _locked = locked(folder)?;
     let code = folder.join("counterexample.py");
     match std::fs::remove_file(&code) {
@@ -47,7 +53,7 @@ pub fn write(small: &Counterexample, folder: &Path, out: &mut dyn Write) -> Resu
         "counterexample of row {row}: {now} of {before} elements, {left} of {given} significant bits at most; {tried} programs \
          tried"
     )?;
-    for line in what(small) {
+    for line in what(small, sources) {
         writeln!(out, "  {line}")?;
     }
     writeln!(out, "  {}", place(small))?;
@@ -67,12 +73,12 @@ pub fn write(small: &Counterexample, folder: &Path, out: &mut dyn Write) -> Resu
 }
 
 /// The difference, and the choices that make it.
-fn what(small: &Counterexample) -> Vec<String> {
+fn what(small: &Counterexample, sources: Option<&Sources>) -> Vec<String> {
     let differs = small.differs;
     let result = &small.program.output_names[differs.output];
     let (element, chosen, declared) = (differs.element, differs.chosen, differs.declared);
     let mut lines = vec![format!("{result}[{element}] is {chosen} instead of {declared} on {}, if", small.mode)];
-    lines.extend(tell_choices(&small.choices, &small.taken).into_iter().map(|choice| format!("  {choice}")));
+    lines.extend(tell_choices(&small.choices, &small.taken, sources).into_iter().map(|choice| format!("  {choice}")));
     lines
 }
 
@@ -123,7 +129,7 @@ fn script(small: &Counterexample) -> Result<String, String> {
     let outcome: Vec<String> =
         small.outcome.iter().map(|result| format!("{}: \"{}\"", result.output, names[result.output])).collect();
     let text = TEMPLATE
-        .replace("{what}", &what(small).iter().map(|line| format!("    {line}\n")).collect::<String>())
+        .replace("{what}", &what(small, None).iter().map(|line| format!("    {line}\n")).collect::<String>())
         .replace("{place}", &place(small))
         .replace("{compiler}", small.compiler.unwrap_or("a compiler"))
         .replace("{x64}", if is_long { "jax.config.update(\"jax_enable_x64\", True)\n" } else { "" })

@@ -8,9 +8,11 @@ use clap::Args;
 
 use crate::deadline;
 use crate::explore::{
-    FAMILIES, Family, Repair, Settings, counterexample, default_families, enclose, explore, families_of_results,
-    find_family, repair,
+    FAMILIES, Family, NoRepair, Repair, Settings, counterexample, default_families, enclose, explore,
+    families_of_results, find_family, repair,
 };
+use crate::hlo::Sources;
+use crate::hlo::ast::Module;
 use crate::input::{Argument, InputKey, InputSpec, generate};
 use crate::ir::Program;
 use crate::machine::Mode;
@@ -24,6 +26,7 @@ use super::against::compare;
 use super::explored_rows::{Page, Row};
 use super::hlo::{inputs, read};
 use super::seconds::from_now;
+use super::summary::wrap;
 use super::terminal::note;
 use super::{Exit, Failure, counterexample_files};
 
@@ -94,7 +97,8 @@ fn family(name: &str) -> Result<&'static Family, String> {
 pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     counterexample_files::check(arguments.counterexample.as_deref(), &arguments.program, &arguments.inputs)?;
     let until = from_now(arguments.seconds);
-    let (program, tensors) = in_time(arguments, until, || problem(arguments))?;
+    let (module, program, tensors) = in_time(arguments, until, || problem(arguments))?;
+    let sources = module.as_ref().map(Sources::new);
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
     check_memory(&program, World::Machine).map_err(|error| fail(&error))?;
     let families = match arguments.against {
@@ -120,7 +124,8 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
         });
     }
     let found = explore(&program, &tensors, &arguments.results, &settings).map_err(|error| fail(&error))?;
-    let rows: Vec<Row> = found.answers.iter().enumerate().map(|(row, answer)| Row::new(&found, row, answer)).collect();
+    let row = |(row, answer)| Row::new(&found, row, answer, sources.as_ref());
+    let rows: Vec<Row> = found.answers.iter().enumerate().map(row).collect();
     let is_proven = |row: &Row| row.answer == "proven";
     if arguments.json {
         let page = Page { settings: &settings, found: &found, rows: &rows, not_followed: not_followed(&program) };
@@ -129,17 +134,19 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
         let not_followed = not_followed(&program);
         Page { settings: &settings, found: &found, rows: &rows, not_followed }.text(out)?;
         if arguments.repair && !rows.iter().all(is_proven) {
-            let repair = in_time(arguments, until, || {
-                repair(&program, &tensors, &arguments.results, &settings, &found).map_err(|error| fail(&error))
-            })?;
-            tell_repair(repair.as_ref(), out)?;
+            let repair =
+                repair(&program, &tensors, &arguments.results, &settings, &found).map_err(|error| fail(&error))?;
+            match repair {
+                Ok(repair) => tell_repair(&repair, sources.as_ref(), out)?,
+                Err(why) => tell_no_repair(why, &settings, out)?,
+            }
         }
         if let Some(folder) = &arguments.counterexample {
             let small = in_time(arguments, until, || {
                 counterexample(&program, &tensors, &arguments.results, &settings, &found).map_err(|error| fail(&error))
             })?;
             match small {
-                Some(small) => counterexample_files::write(&small, folder, out)?,
+                Some(small) => counterexample_files::write(&small, sources.as_ref(), folder, out)?,
                 None if rows.iter().any(|row| row.answer == "reachable") => {
                     writeln!(out, "no counterexample: no program that was tried flips as the witnesses do")?
                 }
@@ -194,13 +201,8 @@ fn announce(choices: usize) {
 }
 
 /// The guards as they stand in HLO, and as a line of JAX.
-fn tell_repair(repair: Option<&Repair>, out: &mut dyn Write) -> Result<(), Failure> {
-    let Some(Repair { guards, program, proven: [proven, rows] }) = repair else {
-        return Ok(writeln!(
-            out,
-            "no repair: with a guard behind every bf16 value that may be left unrounded no more rows are proven"
-        )?);
-    };
+fn tell_repair(repair: &Repair, sources: Option<&Sources>, out: &mut dyn Write) -> Result<(), Failure> {
+    let Repair { guards, program, proven: [proven, rows], is_cut_short } = repair;
     let s = if guards.len() == 1 { "" } else { "s" };
     writeln!(out, "with {} guard{s} {proven} of {rows} rows are proven:", guards.len())?;
     let text = program.to_string();
@@ -210,27 +212,50 @@ fn tell_repair(repair: Option<&Repair>, out: &mut dyn Write) -> Result<(), Failu
         let within = if guard.within.is_empty() { "" } else { &format!("of {guard}: ") };
         writeln!(out, "  {within}{}", line.unwrap_or(value).trim())?;
         let jax = "x = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)";
-        writeln!(out, "  in JAX, of what {value} is: {jax}")?;
+        let described = sources.map_or_else(|| value.clone(), |sources| sources.described(value));
+        writeln!(out, "  in JAX, of what {described} is: {jax}")?;
+    }
+    if *is_cut_short {
+        writeln!(out, "time ended before every set of guards was explored: fewer may do; --seconds gives more time")?;
     }
     Ok(())
 }
 
-/// The program and its arguments.
-fn problem(arguments: &ExploreArguments) -> Result<(Program, Vec<Tensor>), Failure> {
+/// The reason why no guards are given, and what can be tried instead.
+fn tell_no_repair(why: NoRepair, settings: &Settings, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "no repair: {why}")?;
+    let is_of_roundings = |family: &&Family| family.name == "rounding";
+    let next = match why {
+        NoRepair::OutOfTime => "Next: a larger --seconds, or fewer rows.",
+        _ if !settings.families.iter().all(is_of_roundings) => {
+            "Next: choices that no guard forbids flip the row too (orders, algebra, functions): --permit rounding --repair asks of \
+             left-out roundings alone. Against the others only values that lie farther apart help: compute those that the rows \
+             above name in f32, dots at precision highest; --margins says how close each row is."
+        }
+        _ => {
+            "Next: compute the values that the rows above name in f32 to the end, or let the decision take a margin; --margins says \
+             how close each row is."
+        }
+    };
+    wrap(next, "    ", out)
+}
+
+/// The file, where it is one, the program and its arguments.
+fn problem(arguments: &ExploreArguments) -> Result<(Option<Module>, Program, Vec<Tensor>), Failure> {
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
-    let program = if is_file(&arguments.program) {
+    let (module, program) = if is_file(&arguments.program) {
         let (module, import) = read(Path::new(&arguments.program))?;
         if module.is_compiled() {
             return Err(fail(&"it is compiled already: what a compiler may choose is seen before compilation"));
         }
         if let Some(given) = &arguments.inputs {
             let tensors = inputs(given, &import)?;
-            return Ok((import.program, tensors));
+            return Ok((Some(module), import.program, tensors));
         }
-        import.program
+        (Some(module), import.program)
     } else {
         let spec: ProgramSpec = arguments.program.parse().map_err(|error| fail(&error))?;
-        spec.build(arguments.size, spec.rows).map_err(|error| fail(&error))?
+        (None, spec.build(arguments.size, spec.rows).map_err(|error| fail(&error))?)
     };
     if arguments.inputs.is_some() {
         return Err(fail(&"--inputs is for files; a built-in program takes --input, --n and --seed"));
@@ -245,5 +270,5 @@ fn problem(arguments: &ExploreArguments) -> Result<(Program, Vec<Tensor>), Failu
     let taken = Argument::of_program(&program);
     let rows = taken.first().map_or(0, Argument::rows) as u64;
     let tensors = generate(&arguments.input, &key, &taken, 0..rows).map_err(|error| fail(&error))?;
-    Ok((program, tensors))
+    Ok((module, program, tensors))
 }

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::explore::{Answer, Decision, Exploration, Settings, Witness};
+use crate::hlo::Sources;
 use crate::ir::movement::index_of;
 
 use super::Failure;
@@ -37,21 +38,21 @@ pub(super) struct WitnessText {
 }
 
 impl Row {
-    pub(super) fn new(found: &Exploration, row: usize, answer: &Answer) -> Row {
+    pub(super) fn new(found: &Exploration, row: usize, answer: &Answer, sources: Option<&Sources>) -> Row {
         let decision = found.decisions[row].clone();
         let row = Row { row, answer: "open", enclosures: None, undecided: None, witness: None, decision };
         match answer {
             Answer::Proven { enclosures } => Row { answer: "proven", enclosures: Some(*enclosures), ..row },
             Answer::Open { undecided } => Row { undecided: Some(*undecided), ..row },
             Answer::Reachable(witness) => {
-                Row { answer: "reachable", witness: Some(WitnessText::new(found, witness)), ..row }
+                Row { answer: "reachable", witness: Some(WitnessText::new(found, witness, sources)), ..row }
             }
         }
     }
 }
 
 impl WitnessText {
-    fn new(found: &Exploration, witness: &Witness) -> WitnessText {
+    fn new(found: &Exploration, witness: &Witness, sources: Option<&Sources>) -> WitnessText {
         let program = &found.choices.program;
         let result = &program.entry().instructions[program.outputs()[witness.differs.output]];
         WitnessText {
@@ -61,7 +62,7 @@ impl WitnessText {
             index: index_of(result.shape.dims(), witness.differs.element),
             declared: witness.differs.declared,
             chosen: witness.differs.chosen,
-            choices: tell_choices(&found.choices, &witness.taken),
+            choices: tell_choices(&found.choices, &witness.taken, sources),
         }
     }
 }

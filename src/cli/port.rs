@@ -17,9 +17,9 @@ use crate::port::{
 use crate::run::{World, check_memory};
 
 use super::folder_pair::{FolderPair, Outcome};
-use super::hlo::{DumpManifest, announce, inputs_of, read};
+use super::hlo::{DumpManifest, announce, inputs_beside, inputs_of, read};
 use super::seconds::Limit;
-use super::summary::wrap;
+use super::summary::{shell_word, wrap};
 use super::terminal::note;
 use super::tolerance_flags::{ToleranceFlags, reference};
 use super::{Exit, Failure};
@@ -211,6 +211,14 @@ fn run_pair(
         writeln!(out, "{page}")?;
     } else {
         report.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    }
+    if inputs.is_none()
+        && let Some(path) = inputs_beside(&before.path)
+    {
+        note(&format!(
+            "note: arguments are drawn; the dump has its own: --inputs {}",
+            shell_word(&path.to_string_lossy())
+        ));
     }
     report.operations.open.iter().for_each(|open| note(&format!("ulpgate: {open}: nothing is known about it")));
     if report.is_kept() && report.tolerance.is_none() && !report.operations.open.is_empty() {

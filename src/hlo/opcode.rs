@@ -121,6 +121,20 @@ family! {
 }
 
 family! {
+    /// Functions of one operand that are formulas of others.
+    Elementary {
+        Acos = "acos",
+        Acosh = "acosh",
+        Asin = "asin",
+        Asinh = "asinh",
+        Atan = "atan",
+        Atanh = "atanh",
+        Cosh = "cosh",
+        Sinh = "sinh",
+    }
+}
+
+family! {
     /// Functions of elements that are no [`Unary`] and no [`Binary`].
     Elementwise {
         Clamp = "clamp",
@@ -297,6 +311,8 @@ opcode! {
     Decomposition,
     /// A device's number.
     DeviceNumber,
+    /// A function of one operand that is a formula of others.
+    Elementary,
     /// Another function of elements.
     Elementwise,
     /// Its operand.
@@ -325,19 +341,11 @@ opcode! {
     Unary,
 }
 
-/// Other opcodes of XLA: names that are no slip of one above.
-const WITHOUT_MEANING: &[&str] = &[
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atanh",
-    "collective-reduce",
-    "cosh",
-    "dynamic-reshape",
-    "shuffle",
-    "sinh",
+/// Other opcodes of XLA, and why each has no meaning here.
+const WITHOUT_MEANING: &[(&str, &str)] = &[
+    ("collective-reduce", "no release of a compiler prints it; a reduction between devices is an `all-reduce`"),
+    ("dynamic-reshape", "its result's extents are known when it runs; write the extents as they are, in a `reshape`"),
+    ("shuffle", "no release of a compiler prints it; moved elements are a `gather` or a `collective-permute`"),
 ];
 
 static BY_NAME: LazyLock<HashMap<&'static str, Opcode>> = LazyLock::new(|| names().zip(Opcode::all()).collect());
@@ -355,13 +363,12 @@ impl fmt::Display for Opcode {
 }
 
 impl Opcode {
-    /// The name that an unknown one is probably a slip of: ``; did you mean `dot`?``, or nothing.
+    /// What is said of one without meaning here: why, or the name that it is probably a slip of (``; did you mean `dot`?``), or nothing.
     pub(super) fn hint(&self) -> String {
-        match self {
-            Opcode::Other(wanted) if !WITHOUT_MEANING.contains(&&**wanted) => {
-                name::nearest(wanted, names()).map_or(String::new(), |name| format!("; did you mean `{name}`?"))
-            }
-            _ => String::new(),
+        let Opcode::Other(wanted) = self else { return String::new() };
+        match WITHOUT_MEANING.iter().find(|(name, _)| *name == &**wanted) {
+            Some((_, why)) => format!(": {why}"),
+            None => name::nearest(wanted, names()).map_or(String::new(), |name| format!("; did you mean `{name}`?")),
         }
     }
 
@@ -397,10 +404,11 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_has_a_hint_and_another_opcode_of_xla_has_none() {
+    fn a_slip_has_a_hint_and_another_opcode_of_xla_has_its_reason() {
         assert_eq!(Opcode::from("brodcast").hint(), "; did you mean `broadcast`?");
-        assert_eq!(Opcode::from("acos").hint(), "");
-        assert!(WITHOUT_MEANING.iter().all(|name| matches!(Opcode::from(*name), Opcode::Other(_))));
+        let hint = Opcode::from("dynamic-reshape").hint();
+        assert!(hint.starts_with(": its result's extents") && hint.contains("`reshape`"), "{hint}");
+        assert!(WITHOUT_MEANING.iter().all(|(name, _)| matches!(Opcode::from(*name), Opcode::Other(_))));
         assert_eq!(Opcode::from("broadcast").hint(), "");
     }
 }

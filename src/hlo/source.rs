@@ -51,6 +51,23 @@ impl<'a> Sources<'a> {
         Some(format!("{}:{}{function}", base_name(file), field(location, "line")?))
     }
 
+    /// The operation and the place in the source of a value of the lowered program: of its instruction, or of the fusion that it
+    /// stands in. `jit(f)/mul, decoder.py:32 in rms_norm`; empty where the file says neither.
+    pub fn origin(&self, name: &str) -> String {
+        let within = name.split('/').next().unwrap_or(name);
+        let places = [name, within].into_iter().filter_map(|name| self.instruction(name));
+        let told = places.map(|i| [self.op_name(i), self.place(i)].into_iter().flatten().collect());
+        told.map(|parts: Vec<String>| parts.join(", ")).find(|told| !told.is_empty()).unwrap_or_default()
+    }
+
+    /// A value's name with its origin in brackets, where the file says one.
+    pub fn described(&self, name: &str) -> String {
+        match self.origin(name) {
+            origin if origin.is_empty() => name.to_string(),
+            origin => format!("{name} ({origin})"),
+        }
+    }
+
     /// Row of a side table behind its number.
     fn row(&self, table: &str, number: &str) -> Option<&'a str> {
         let table = self.module.tables.iter().find(|t| t.heading == table)?;

@@ -80,6 +80,13 @@ pub enum DotUnit {
 /// The table, as the script writes it.
 const TABLE: &str = include_str!("dot_units.csv");
 
+/// The releases whose choices of a unit the table holds: `jax 0.10.2, libtpu 0.0.42.1`.
+pub fn releases_of_dot_units() -> &'static str {
+    let head = TABLE.lines().next().unwrap_or_default();
+    let releases = head.rsplit_once(": ").map_or(head, |(_, releases)| releases);
+    releases.split_once(", by ").map_or(releases, |(releases, _)| releases)
+}
+
 /// A class of shapes on which a TPU's choice of a unit depends, as `scripts/dot_units.py` names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DotClass(&'static str);
@@ -376,8 +383,7 @@ mod tests {
         }
         assert_eq!(ROWS.len(), TABLE.lines().count() - 2);
         assert!(told > 3000, "{told}");
-        let version = "jax 0.10.2, libtpu 0.0.42.1";
-        assert!(TABLE.lines().next().unwrap().contains(version));
+        assert_eq!(releases_of_dot_units(), "jax 0.10.2, libtpu 0.0.42.1");
     }
 
     /// No chip and no type of floats is left to a default.

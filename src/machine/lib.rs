@@ -69,7 +69,7 @@ pub use chip::{CHIPS, CPU, Chip, TPU7X, V2, V3, V4, V5E, V5P, V6E};
 pub use code_note::{CodeNote, CodedOrder};
 pub use coded::{CodeKey, Coded};
 pub use divisor::divides_by_one_number;
-pub use dot_unit::{DotClass, DotSite, DotUnit, is_on_vector_unit};
+pub use dot_unit::{DotClass, DotSite, DotUnit, is_on_vector_unit, releases_of_dot_units};
 pub use elements::Elements;
 pub use eval_error::EvalError;
 pub use evaluate::evaluate;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::diff::{NotUnderstood, difference};
+use crate::machine::releases_of_dot_units;
 
 use super::chip_habits::{chip_changes, chip_notes};
 use super::operation_change::OperationChange;
@@ -26,7 +27,13 @@ pub struct OperationChanges {
 pub fn operation_changes(before: Side, after: Side, is_one_source: bool) -> Result<OperationChanges, PortError> {
     let modes = [before.mode, after.mode];
     let mut found = OperationChanges { notes: chip_notes(after.import, modes), ..OperationChanges::default() };
-    if !is_one_source {
+    if is_one_source {
+        found.notes.push(format!(
+            "no compiler's file stands behind this: units are those that {} chose for each dot alone, roundings are as written; fusions \
+             and plans of sums are not known. scripts/dump_hlo.py compiles the source for both chips",
+            releases_of_dot_units()
+        ));
+    } else {
         let differing = difference(before.import, after.import, Some(before.mode.chip))?;
         found.open = open_values([before.name, after.name], &differing.unmatched, &differing.not_understood);
         found.changes.extend(differing.changes.into_iter().map(OperationChange::from));

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::tensor::DType;
+
 use super::{
     Aspect, HonestCounts, KeptResult, KeptTolerance, MovedResult, MovedResults, MovedTokens, OperationChanges, Survival,
 };
@@ -79,7 +81,12 @@ fn result_line(result: &MovedResult) -> String {
         _ => format!("{differing} of {elements} elements differ"),
     };
     let Some((before, after)) = before.zip(*after) else { return format!("  {name} {shape}: {what}") };
-    let largest = format!("largest error {} -> {} ulps", short(before.largest), short(after.largest));
+    let (from, to) = (short(before.largest), short(after.largest));
+    let is_float = shape.split('[').next().and_then(DType::from_name).is_some_and(DType::is_float);
+    if !is_float {
+        return format!("  {name} {shape}: {what}; largest difference from the truth {from} -> {to}");
+    }
+    let largest = format!("largest error {from} -> {to} ulps");
     let rms = before.relative_rms.zip(after.relative_rms);
     let rms = rms.map(|(before, after)| format!(", relative rms {before:.2e} -> {after:.2e}")).unwrap_or_default();
     format!("  {name} {shape}: {what}; {largest}{rms}")
@@ -137,6 +144,21 @@ fn short(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::evaluation::TokenKind;
+    use crate::port::ErrorFigures;
+
+    /// Integers have no ulps.
+    #[test]
+    fn integers_are_told_by_their_difference() {
+        let line = |shape: &str| {
+            let figures = |largest| Some(ErrorFigures { largest, relative_rms: None });
+            let (result, shape) = ("out0".to_string(), shape.to_string());
+            let (before, after) = (figures(0.0), figures(3.0));
+            result_line(&MovedResult { result, shape, elements: 8, differing: 2, before, after })
+        };
+        let told = "  out0 s32[8]: 2 of 8 elements differ; largest difference from the truth 0.00 -> 3.00";
+        assert_eq!(line("s32[8]"), told);
+        assert!(line("pred[8]").contains("difference from the truth") && line("bf16[8]").ends_with("-> 3.00 ulps"));
+    }
 
     /// Rows that are open on one chip alone are told.
     #[test]

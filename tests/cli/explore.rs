@@ -111,3 +111,77 @@ fn places_of_a_sorted_vector_are_rows() {
     let Ran { out, .. } = folder.exits(0, &["explore", "argsort.hlo"]);
     assert!(out.contains("outcome out0, 8 rows") && out.contains("PROVEN 8, REACHABLE 0, OPEN 0"), "{out}");
 }
+
+/// A filter that uses one quotient in two ways, with metadata, in a dump whose inputs lie in the folder `cpu`.
+fn dump() -> Folder {
+    let folder = Folder::new(&[]);
+    for below in ["dumps/tpu/v5e", "dumps/cpu"] {
+        std::fs::create_dir_all(folder.path(below)).unwrap();
+    }
+    let text = "HloModule m
+
+larger {
+  a = bf16[] parameter(0)
+  b = bf16[] parameter(1)
+  ROOT m = bf16[] maximum(a, b)
+}
+
+ENTRY e {
+  x = bf16[1,64] parameter(0)
+  y = bf16[1,64] parameter(1)
+  div.7 = bf16[1,64] divide(x, y), metadata={op_name=\"jit(f)/div\" source_file=\"/m/model.py\" source_line=12}
+  low = bf16[] constant(-inf)
+  max = bf16[1] reduce(div.7, low), dimensions={1}, to_apply=larger
+  all = bf16[1,64] broadcast(max), dimensions={0}
+  ROOT keep = pred[1,64] compare(div.7, all), direction=EQ
+}
+";
+    folder.write("dumps/tpu/v5e/f.before.hlo", text);
+    let values =
+        |from: u16| -> Vec<u8> { (0..64u16).flat_map(|at| (0x3f80 + (from * at) % 128).to_le_bytes()).collect() };
+    let header = r#"{"x":{"dtype":"BF16","shape":[1,64],"data_offsets":[0,128]},"y":{"dtype":"BF16","shape":[1,64],"data_offsets":[128,256]}}"#;
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.bytes());
+    bytes.extend(values(37));
+    bytes.extend(values(11));
+    std::fs::write(folder.path("dumps/cpu/f.inputs.safetensors"), bytes).unwrap();
+    folder
+}
+
+#[test]
+fn values_and_guards_have_their_places_in_the_source() {
+    let folder = dump();
+    let inputs = ["--inputs", "dumps/cpu/f.inputs.safetensors"];
+    let rounding = ["explore", "dumps/tpu/v5e/f.before.hlo", "--permit", "rounding", "--repair"];
+    let Ran { out, .. } = folder.exits(1, &[&rounding[..], &inputs[..]].concat());
+    assert!(out.contains("div.7 (jit(f)/div, model.py:12) is not rounded for"), "{out}");
+    assert!(out.contains("in JAX, of what div.7 (jit(f)/div, model.py:12) is: x = jax.lax.reduce_precision"), "{out}");
+}
+
+#[test]
+fn a_program_without_inputs_names_those_of_its_dump() {
+    let folder = dump();
+    let Ran { err, .. } = folder.exits(
+        2,
+        &["hlo", "eval", "dumps/tpu/v5e/f.before.hlo", "--out", "o.safetensors", "--mode", "v5e/default/off"],
+    );
+    assert!(err.contains("its dump has them: --inputs dumps/cpu/f.inputs.safetensors"), "{err}");
+    let port = folder.ran(&["port", "dumps/tpu/v5e/f.before.hlo", "--from", "v5e", "--to", "tpu7x"]);
+    assert!(port.err.contains("the dump has its own: --inputs dumps/cpu/f.inputs.safetensors"), "{}", port.err);
+    assert!(
+        port.out.contains("no compiler's file stands behind this: units are those that jax 0.10.2, libtpu 0.0.42.1"),
+        "{}",
+        port.out
+    );
+}
+
+/// A search for guards that finds none says why, and what can be tried.
+#[test]
+fn a_search_without_guards_says_why() {
+    let folder = dump();
+    let inputs = ["--inputs", "dumps/cpu/f.inputs.safetensors", "--repair"];
+    let explored = ["explore", "dumps/tpu/v5e/f.before.hlo", "--permit", "reciprocal"];
+    let Ran { out, .. } = folder.exits(1, &[&explored[..], &inputs[..]].concat());
+    assert!(out.contains("no repair: no permitted choice leaves a bf16 value unrounded"), "{out}");
+    assert!(out.contains("--permit rounding --repair"), "{out}");
+}

@@ -9,6 +9,7 @@ mod complex_arrays;
 mod decompositions;
 mod devices;
 mod diff;
+mod elementary;
 mod eval;
 mod explore;
 mod groups;

@@ -171,6 +171,29 @@ fn approximate_top_k_takes_equal_elements_in_their_order() {
     }
 }
 
+/// The custom call `TopK` takes the values that its comparator puts first, equal ones by the lower place; a comparator that puts
+/// neither the largest nor the smallest first is refused by name.
+#[test]
+fn a_top_k_takes_what_its_comparator_puts_first() {
+    let text = |compared: &str| {
+        format!(
+            "HloModule m\n\nfirst {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  i = s32[] parameter(2)\n  j = s32[] \
+             parameter(3)\n{compared}}}\n\nENTRY e {{\n  x = f32[1,5] parameter(0)\n  ROOT t = (f32[1,3], s32[1,3]) custom-call(x), \
+             custom_call_target=\"TopK\", called_computations={{first}}\n}}\n"
+        )
+    };
+    let x = Tensor::new(&[1, 5], Data::F32(vec![2.0, -1.0, 7.0, -1.0, 7.0]));
+    for (direction, values, places) in
+        [("GT", [7.0, 7.0, 2.0], [2.0, 4.0, 0.0]), ("LT", [-1.0, -1.0, 2.0], [1.0, 3.0, 0.0])]
+    {
+        let program = text(&format!("  ROOT c = pred[] compare(a, b), direction={direction}\n"));
+        gives(&program, std::slice::from_ref(&x), &[&values, &places]);
+    }
+    let square = "  s = f32[] multiply(a, a)\n  ROOT c = pred[] compare(s, b), direction=GT\n";
+    let refused = lower(&parse(&text(square)).unwrap()).unwrap_err().to_string();
+    assert!(refused.contains("called_computations") && refused.contains("largest or the smallest"), "{refused}");
+}
+
 /// On a TPU the last of equal elements is a bin's (FACTS 5.3): of bins of two chunks and more no winner is in an even chunk.
 #[test]
 fn the_last_of_equal_elements_is_its_bins() {

@@ -319,9 +319,12 @@ fn the_command_says_why_or_why_not() {
         "    moved add bf16[1,2] -> as f32[1,2], and read so\n",
         "kept wide `moved`, 1 operations: 0 of 3 rows\n",
         "kept wide `quartered`, 1 operations: 1 of 3 rows\n",
+        "Next: --keep moved counts the flips of all rows",
     ] {
         assert!(out.contains(line), "{line}{out}");
     }
+    let (_, out, _) = run("next", &rows, &["--windows", "3"]);
+    assert!(out.contains("Next: the same command with --row 1 says which operations flipped that row"), "{out}");
     let (code, out, _) = run("json", &rows, &["--windows", "3", "--every", "--json"]);
     let value: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &value["explained"][0]["fewest"]), (1, &serde_json::json!(["moved"])), "{out}");

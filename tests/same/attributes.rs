@@ -192,6 +192,21 @@ fn an_attribute_that_nothing_follows_is_compared_wherever_it_stands() {
     ] {
         assert!(!proven(&plain, &other) && !proven(&other, &plain) && proven(&other, &other), "{other}");
     }
+    // Integers are the same on every unit, a sum of them in any order too.
+    let counted = |thread: &str, start: &str, element: &str| {
+        format!(
+            "HloModule m\nadd {{ a = {element}[] parameter(0)\n b = {element}[] parameter(1)\n ROOT s = {element}[] add(a, b) }}{thread}\n\
+             f {{ x = {element}[4] parameter(0)\n i = s32[3,1] parameter(1)\n u = {element}[3] parameter(2)\n \
+             ROOT r = {element}[4] scatter(x, i, u), update_window_dims={{}}, inserted_window_dims={{0}}, \
+             scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply=add }}{thread}\n\
+             ENTRY main {{\n x = {element}[4] parameter(0)\n i = s32[3,1] parameter(1)\n u = {element}[3] parameter(2)\n \
+             s = (({element}[4], s32[3,1], {element}[3]), {element}[4], u32[]) call-start(x, i, u), to_apply=f{start}\n \
+             ROOT r = {element}[4] call-done(s)\n}}\n"
+        )
+    };
+    let (thread, start) = (", execution_thread=\"sparsecore\"", ", async_execution_thread=\"sparsecore\"");
+    assert!(proven(&counted("", "", "s32"), &counted(thread, start, "s32")));
+    assert!(!proven(&counted("", "", "f32"), &counted(thread, start, "f32")));
     for other in [
         exponential(", is_scheduled=true", "", ""),
         exponential("", ", execution_thread=\"main\"", ""),

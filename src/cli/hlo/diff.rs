@@ -430,6 +430,16 @@ pub(in crate::cli) fn inputs_of(path: &Path, program: &Path) -> Result<PathBuf, 
     })
 }
 
+/// The file of inputs that a dump has for a program: beside it, or in the folder `cpu` beside one of the folders that it lies in.
+pub(in crate::cli) fn inputs_beside(program: &Path) -> Option<PathBuf> {
+    let name = Path::new(program.file_name()?);
+    // `dumps/tpu/v5e/f.before.hlo` has its inputs in `dumps/cpu`.
+    program.parent()?.ancestors().take(3).find_map(|folder| {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        inputs_of(folder, name).ok()
+    })
+}
+
 /// The tensor that `FILE.safetensors:NAME` names; `None` for another text.
 fn given_scores(text: &str) -> Result<Option<Tensor>, Failure> {
     let Some((path, name)) = text.split_once(".safetensors:") else { return Ok(None) };

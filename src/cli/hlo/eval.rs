@@ -13,9 +13,10 @@ use crate::oracle::Oracle;
 use crate::tensor::Tensor;
 
 use super::super::seconds::Limit;
+use super::super::summary::shell_word;
 use super::super::terminal::note;
 use super::super::{Exit, Failure, check_target};
-use super::{announce, note_second_compilation, read};
+use super::{announce, inputs_beside, note_second_compilation, read};
 
 #[derive(Args)]
 #[command(
@@ -153,9 +154,12 @@ fn no_inputs(import: &Import, file: &Path) -> Result<Vec<Tensor>, Failure> {
     if arguments.is_empty() {
         return Ok(Vec::new());
     }
+    let found = inputs_beside(file);
+    let beside = found.map(|path| format!("; its dump has them: --inputs {}", shell_word(&path.to_string_lossy())));
     Err(Failure::Message(format!(
-        "{}: the program takes {}: give a safetensors file of them as --inputs",
+        "{}: the program takes {}: give a safetensors file of them as --inputs{}",
         file.display(),
-        arguments.join(", ")
+        arguments.join(", "),
+        beside.unwrap_or_default()
     )))
 }

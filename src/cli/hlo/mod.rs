@@ -10,7 +10,7 @@ mod show;
 mod verdict_reason;
 mod why;
 
-pub(super) use diff::inputs_of;
+pub(super) use diff::{inputs_beside, inputs_of};
 pub(super) use dump_manifest::DumpManifest;
 pub(super) use eval::inputs;
 

@@ -21,6 +21,7 @@ use crate::why::{
 };
 
 use super::super::seconds::Limit;
+use super::super::summary::{shell_word, wrap};
 use super::super::{Exit, Failure};
 use super::{announce, note_second_compilation, read};
 
@@ -94,11 +95,7 @@ impl ToldResult<'_> {
 
     /// `op_name` and the place in the source, of the instruction or of the fusion that it stands in.
     fn origin(&self, operation: Operation) -> String {
-        let name = self.name(operation);
-        let within = name.split('/').next().unwrap_or(name);
-        let places = [name, within].into_iter().filter_map(|name| self.sources.instruction(name));
-        let told = places.map(|i| [self.sources.op_name(i), self.sources.place(i)].into_iter().flatten().collect());
-        told.map(|parts: Vec<String>| parts.join(", ")).find(|told| !told.is_empty()).unwrap_or_default()
+        self.sources.origin(self.name(operation))
     }
 
     /// `convert.3 convert bf16[64,96] (jit(f)/mul, decoder.py:32 in rms_norm)`.
@@ -211,6 +208,9 @@ pub fn run(arguments: &HloWhyArguments, out: &mut dyn Write) -> Result<Exit, Fai
         for ((words, kept), left) in arguments.keep.iter().zip(&kept).zip(&left) {
             writeln!(out, "kept wide `{words}`, {} operations: {left} of {rows} rows", kept.len())?;
         }
+        if let Some(next) = next_step(&all, &explained, &named) {
+            wrap(&next, "    ", out)?;
+        }
     }
     if all.is_empty() && (undecided > 0 || rows == 0) {
         return Err(fail(&format!(
@@ -218,6 +218,24 @@ pub fn run(arguments: &HloWhyArguments, out: &mut dyn Write) -> Result<Exit, Fai
         )));
     }
     Ok(if all.is_empty() { Exit::AsExpected } else { Exit::Found })
+}
+
+/// The command that tells more of rows that are flipped.
+fn next_step(all: &[Flip], explained: &[(usize, Explanation, Undone)], named: &ToldResult) -> Option<String> {
+    let first = all.first()?;
+    let Some(fewest) = explained.iter().find_map(|(.., undone)| undone.fewest.as_ref()) else {
+        return Some(match explained.is_empty() {
+            true => format!(
+                "Next: the same command with --row {} says which operations flipped that row, with --every all rows.",
+                first.row
+            ),
+            false => "Next: --keep WORD counts the flips of all rows with the operations of that name kept wide, --keep all with \
+                      all operations."
+                .to_string(),
+        });
+    };
+    let names: Vec<&str> = fewest.kept.iter().take(TRIALS).map(|operation| named.name(*operation)).collect();
+    Some(format!("Next: --keep {} counts the flips of all rows with these kept wide.", shell_word(&names.join("|"))))
 }
 
 fn write_explained(

@@ -1,9 +1,11 @@
 //! Operations on arrays that formulas are made of, and slices along one dim.
 
 use crate::error::LowerError;
-use crate::ir::{Binary, Compare, CompareOrder, Op, Unary, ValueId};
+use crate::ir::{Binary, Compare, CompareOrder, Mark, Op, Unary, ValueId};
+use crate::tensor::{DType, Data, Tensor};
 
 use super::Emitter;
+use super::fill::spread;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -34,4 +36,14 @@ pub fn slice(e: &mut Emitter, array: ValueId, dim: usize, [from, to]: [usize; 2]
     (start[dim], limit[dim]) = (from, to);
     let stride = vec![1; start.len()];
     e.emit(Op::Slice { start, limit, stride }, vec![array], None)
+}
+
+/// `truth` over the real numbers, on a machine `formula`; the arrays are of one shape.
+pub fn truth_or_formula(e: &mut Emitter, truth: ValueId, formula: ValueId) -> Result<ValueId> {
+    let data = Data::from_i64s(DType::Pred, &[0]).ok_or_else(|| e.fail("predicates are integers"))?;
+    let constant = e.emit(Op::Constant(Tensor::new(&[], data)), vec![], None)?;
+    e.body.instructions[constant].mark = Some(Mark::TruthAlone);
+    let dims = e.shape(truth).dims().to_vec();
+    let in_truth = spread(e, constant, &dims)?;
+    select(e, in_truth, truth, formula)
 }

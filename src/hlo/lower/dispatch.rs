@@ -8,7 +8,7 @@ use crate::opcode::{Identity, Opcode, Product, Reinterpretation, Single};
 use crate::ops::collective::{self, device_number, each_device, manual};
 use crate::ops::random::{rng, rng_bit_generator};
 use crate::ops::{
-    asynchronous, batch_norm, bitcast, complex, constant, control, custom_call, data_movement, elementwise,
+    asynchronous, batch_norm, bitcast, complex, constant, control, custom_call, data_movement, elementary, elementwise,
     factorization, fft, gather_scatter, identity, product, ranking, reduction, scan, tuple,
 };
 
@@ -53,6 +53,7 @@ impl Handlers for Dispatch {
         match &e.instruction.opcode {
             Opcode::Binary(binary) => elementwise::of_two(e, *binary, operands),
             Opcode::Decomposition(decomposition) => factorization::lower(e, *decomposition, &operands),
+            Opcode::Elementary(function) => elementary::lower(e, *function, &operands),
             Opcode::Elementwise(function) => elementwise::lower(e, *function, operands, claimed),
             Opcode::Indexed(indexed) => gather_scatter::lower(e, *indexed, operands, claimed),
             Opcode::Movement(movement) => data_movement::lower(e, *movement, operands, claimed),
@@ -125,6 +126,7 @@ fn on_one(e: &mut Emitter, mut operands: Vec<Value>) -> Result<Value> {
         | Opcode::ComplexPart(_)
         | Opcode::Decomposition(_)
         | Opcode::DeviceNumber(_)
+        | Opcode::Elementary(_)
         | Opcode::Elementwise(_)
         | Opcode::Identity(Identity::AddDependency)
         | Opcode::Indexed(_)

@@ -10,6 +10,7 @@ pub mod constant;
 pub mod control;
 pub mod custom_call;
 pub mod data_movement;
+pub mod elementary;
 pub mod elementwise;
 pub mod factorization;
 pub mod fft;

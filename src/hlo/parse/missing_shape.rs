@@ -24,7 +24,7 @@ pub(super) fn missing_shape(
     match &instruction.opcode {
         Opcode::Unary(Unary::Abs) | Opcode::ComplexPart(ComplexPart::Imag | ComplexPart::Real) => real(&first()?),
         Opcode::Unary(Unary::IsFinite) => of_element(&first()?, Element::Known(DType::Pred)),
-        Opcode::Unary(_) => first(),
+        Opcode::Unary(_) | Opcode::Elementary(_) => first(),
         Opcode::Binary(_) => of_two(operands),
         Opcode::ComplexPart(ComplexPart::Complex) => complex(&first()?),
         Opcode::Elementwise(function) => match function {

@@ -94,10 +94,11 @@ impl Read {
         let key = std::ptr::from_ref(instruction);
         if !self.known.contains_key(&key) {
             let mut settings = Vec::new();
-            of_attributes(instruction, exact_fusion::is_exact(instruction, find), &mut settings);
+            let is_exact = exact_fusion::is_exact(instruction, find);
+            of_attributes(instruction, is_exact, &mut settings);
             for attribute in &instruction.attributes {
                 for computation in called(attribute, find) {
-                    of_computation(computation, &mut settings);
+                    of_computation(computation, is_exact, &mut settings);
                     if is_inlined(&instruction.opcode) {
                         continue;
                     }
@@ -147,10 +148,11 @@ fn other(attribute: &Attribute) -> Setting {
     Setting::Other { name: attribute.name.clone(), value: attribute.value.to_string() }
 }
 
-/// Adds the settings behind a computation's braces.
-fn of_computation(computation: &Computation, settings: &mut Vec<Setting>) {
+/// Adds the settings behind a computation's braces. Of one that is exact the thread decides nothing.
+fn of_computation(computation: &Computation, is_exact: bool, settings: &mut Vec<Setting>) {
     for attribute in &computation.attributes {
         match attribute.name.as_str() {
+            "execution_thread" if is_exact => {}
             "execution_thread" => of_thread(attribute, settings),
             "frontend_attributes" => of_frontend(attribute, settings),
             name if is_harmless(name) => {}
@@ -159,7 +161,7 @@ fn of_computation(computation: &Computation, settings: &mut Vec<Setting>) {
     }
 }
 
-/// Adds the settings of an instruction's own attributes. Of one that is exact a plan decides nothing.
+/// Adds the settings of an instruction's own attributes. Of one that is exact neither plan nor thread decides anything.
 fn of_attributes(instruction: &Instruction, is_exact: bool, settings: &mut Vec<Setting>) {
     let opcode = &instruction.opcode;
     for attribute in &instruction.attributes {
@@ -171,6 +173,7 @@ fn of_attributes(instruction: &Instruction, is_exact: bool, settings: &mut Vec<S
                 let fields = fields(inside(attribute), ' ').filter(unknown);
                 settings.extend(fields.map(|(name, value)| of_key(attribute, name, value)));
             }
+            "async_execution_thread" if is_exact => {}
             "async_execution_thread" => of_thread(attribute, settings),
             "result_accuracy" if matches!(opcode, Opcode::Unary(_)) => match accuracy(attribute) {
                 Some(Accuracy::Default) => {}

@@ -54,6 +54,7 @@ fn what_no_name_is_known_of_is_kept_wherever_it_stands() {
 fn planned(body: &str) -> usize {
     let text = format!(
         "HloModule m\nadd {{\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT c = s32[] add(a, b)\n}}\n\
+         sub {{\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT c = s32[] subtract(a, b)\n}}\n\
          f {{\n  p = f32[4,8] parameter(0)\n  i = s32[4] parameter(1)\n  three = s32[] constant(3)\n  \
          threes = s32[4] broadcast(three), dimensions={{}}\n  k = s32[4] and(i, threes)\n  {body}\n}}\n\
          ENTRY e {{\n  x = f32[4,8] parameter(0)\n  j = s32[4] parameter(1)\n  ROOT r = s32[4] fusion(x, j), kind=kCustom, calls=f, \
@@ -68,9 +69,11 @@ fn a_plan_decides_nothing_of_integers_in_their_places() {
     assert_eq!(planned("ROOT m = s32[4] add(k, i)"), 0);
     let marked = "c = s32[4] custom-call(k), custom_call_target=\"GatherScatterIndicesBitpacked\"\n  ROOT m = s32[4] multiply(c, i)";
     assert_eq!(planned(marked), 0);
+    let sum = "z = s32[] constant(0)\n  s = s32[] reduce(k, z), dimensions={0}, to_apply=add\n  ROOT m = s32[4] broadcast(s), dimensions={}";
+    assert_eq!(planned(sum), 0, "a sum of integers has no order");
     for body in [
         "g = f32[4] convert(k)\n  ROOT m = s32[4] convert(g)",
-        "z = s32[] constant(0)\n  s = s32[] reduce(k, z), dimensions={0}, to_apply=add\n  ROOT m = s32[4] broadcast(s), dimensions={}",
+        "z = s32[] constant(0)\n  s = s32[] reduce(k, z), dimensions={0}, to_apply=sub\n  ROOT m = s32[4] broadcast(s), dimensions={}",
         "q = f32[4,1] slice(p), slice={[0:4], [0:1]}\n  v = f32[4] reshape(q)\n  ROOT m = s32[4] convert(v)",
     ] {
         assert_ne!(planned(body), 0, "{body}");

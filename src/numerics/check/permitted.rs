@@ -102,7 +102,7 @@ struct Explored {
 impl Explored {
     /// The guards after which every row of a batch is proven.
     fn guards(&self, batch: &Batch, found: &Exploration) -> Option<Vec<String>> {
-        let repaired = repair(batch.program, batch.arguments, &self.results, &self.limits, found).ok()??;
+        let repaired = repair(batch.program, batch.arguments, &self.results, &self.limits, found).ok()?.ok()?;
         let [proven, rows] = repaired.proven;
         (proven == rows).then(|| repaired.guards.iter().map(|guard| guard.to_string()).collect())
     }

@@ -50,7 +50,7 @@ pub use jax_function::{NoLine, jax_function};
 pub use numpy_text::numpy_array;
 pub use outside::{Outside, enclose, outside, outside_of_printed};
 pub use printed::printed_range;
-pub use repair::{Guard, Repair, repair};
+pub use repair::{Guard, NoRepair, Repair, repair};
 pub use row_outcome::OutcomeError;
 pub use search::Searched;
 

@@ -35,14 +35,44 @@ pub struct Repair {
     pub program: Program,
     /// Rows that are proven then, and all.
     pub proven: [usize; 2],
+    /// Whether time ended before every set was explored: fewer guards may do, or others prove more rows.
+    pub is_cut_short: bool,
+}
+
+/// The reason why no guards are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRepair {
+    /// No permitted choice leaves a bf16 value unrounded.
+    NothingToGuard,
+    /// All guards together prove no more rows than none.
+    ProvesNoMore,
+    /// Time ended before all guards together were explored.
+    OutOfTime,
+}
+
+impl fmt::Display for NoRepair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NoRepair::NothingToGuard => {
+                "no permitted choice leaves a bf16 value unrounded, so that a guard forbids none"
+            }
+            NoRepair::ProvesNoMore => {
+                "with a guard behind every bf16 value that may be left unrounded no more rows are proven"
+            }
+            NoRepair::OutOfTime => {
+                "time ended before a guard behind every bf16 value that may be left unrounded was explored"
+            }
+        })
+    }
 }
 
 /// The most sets of guards that are tried.
 const TRIED: usize = 200;
 
 /// The fewest guards after which every row of an outcome is proven; where none were found, those with which most are. What
-/// is found is explored again: no set is given that was not. `None` where all guards together prove no more rows than none, as
-/// where there is nothing to be guarded: they leave fewer choices than any of them.
+/// is found is explored again: no set is given that was not. None is given where all guards together prove no more rows than none,
+/// as where there is nothing to be guarded: they leave fewer choices than any of them. Where time ends, the best set until then is
+/// given.
 ///
 /// # Errors
 /// As [`explore`].
@@ -52,12 +82,12 @@ pub fn repair(
     results: &[String],
     settings: &Settings,
     found: &Exploration,
-) -> Result<Option<Repair>, ExploreError> {
+) -> Result<Result<Repair, NoRepair>, ExploreError> {
     let mut candidates: Vec<Spot> = found.choices.points.iter().filter_map(|point| point.guard.clone()).collect();
     candidates.sort_unstable();
     candidates.dedup();
     if candidates.is_empty() {
-        return Ok(None);
+        return Ok(Err(NoRepair::NothingToGuard));
     }
     // Whether a guard helps is a matter of proof: no search for a witness is needed.
     let few = Settings { choices: 1, ..settings.clone() };
@@ -66,28 +96,34 @@ pub fn repair(
         let guarded = with_guards(program, set);
         let again = explore(&guarded, arguments, results, &few)?;
         let guards = set.iter().map(|spot| guard(program, spot)).collect();
-        Ok(Repair { guards, program: guarded, proven: [count_proven(&again), again.answers.len()] })
+        let (proven, is_cut_short) = ([count_proven(&again), again.answers.len()], again.out_of_time.is_some());
+        Ok(Repair { guards, program: guarded, proven, is_cut_short })
     };
     let mut best = with(&candidates)?;
     let most = best.proven[0];
     // If not even all guards together prove more, no part of them does.
     if most <= count_proven(found) {
-        return Ok(None);
+        return Ok(Err(if best.is_cut_short { NoRepair::OutOfTime } else { NoRepair::ProvesNoMore }));
     }
     let singles = candidates.iter().map(|at| vec![at.clone()]);
     let pairs =
         candidates.iter().enumerate().flat_map(|(i, a)| candidates[..i].iter().map(|b| vec![b.clone(), a.clone()]));
     for set in singles.chain(pairs).take(TRIED) {
+        if best.is_cut_short {
+            break;
+        }
         let one = with(&set)?;
+        let is_cut_short = one.is_cut_short;
         if one.proven[0] > best.proven[0] || one.proven[0] == best.proven[0] && one.guards.len() < best.guards.len() {
             best = one;
         }
+        best.is_cut_short |= is_cut_short;
         // Candidates come by size: no later set is smaller.
         if best.proven[0] >= most && best.guards.len() <= set.len() {
             break;
         }
     }
-    Ok(Some(best))
+    Ok(Ok(best))
 }
 
 fn count_proven(found: &Exploration) -> usize {

@@ -40,6 +40,7 @@ fn hands_on(opcode: &Opcode) -> bool {
         | Opcode::ComplexPart(_)
         | Opcode::Decomposition(_)
         | Opcode::DeviceNumber(_)
+        | Opcode::Elementary(_)
         | Opcode::Elementwise(_)
         | Opcode::Indexed(_)
         | Opcode::Movement(_)

@@ -1,6 +1,6 @@
 //! Functions of complex numbers as arithmetic of their parts, in the compiler's formulas (FACTS 3.6).
 
-use crate::builder::array_operation::{binary, compare, select, unary};
+use crate::builder::array_operation::{binary, compare, select, truth_or_formula, unary};
 use crate::ir::{Binary, Compare, Op, Shape, Unary, ValueId};
 use crate::tensor::DType;
 
@@ -187,7 +187,7 @@ fn recovered(e: &mut Emitter, parts: Parts, [a, b]: Parts, [c, d]: Parts) -> Res
         let by_bits = with_sign(e, unit, x)?;
         // Over the real numbers NaN has no bits, and other numbers need not be known to the last one.
         let by_order = special::with_sign(e, unit, x)?;
-        truth::truth_or_formula(e, by_order, by_bits)
+        truth_or_formula(e, by_order, by_bits)
     };
     let (of_dividend, of_divisor) = ([direction(a)?, direction(b)?], [direction(c)?, direction(d)?]);
     let along = product_with_conjugate(e, of_dividend, [c, d])?;

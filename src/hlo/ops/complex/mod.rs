@@ -133,6 +133,7 @@ pub fn lower(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
         | Opcode::Control(_)
         | Opcode::Decomposition(_)
         | Opcode::DeviceNumber(_)
+        | Opcode::Elementary(_)
         | Opcode::Elementwise(Elementwise::Clamp | Elementwise::ReducePrecision | Elementwise::StochasticConvert)
         | Opcode::Identity(_)
         | Opcode::Indexed(Indexed::Scatter)

@@ -4,26 +4,15 @@
 //! So the two part here, and nowhere else: a predicate that is false on every machine is true over the real numbers.
 
 use crate::builder::Emitter;
-use crate::builder::array_operation::{binary, select};
-use crate::builder::fill::{number, spread};
+use crate::builder::array_operation::{binary, select, truth_or_formula};
+use crate::builder::fill::number;
 use crate::error::LowerError;
-use crate::ir::{Binary, Mark, Op, ValueId};
-use crate::tensor::{DType, Data, Tensor};
+use crate::ir::{Binary, ValueId};
 
 use super::parts::Parts;
 use super::special::{equals, is_infinite, is_special};
 
 type Result<T> = std::result::Result<T, LowerError>;
-
-/// `truth` over the real numbers, on a machine `formula`; the arrays are of one shape.
-pub fn truth_or_formula(e: &mut Emitter, truth: ValueId, formula: ValueId) -> Result<ValueId> {
-    let data = Data::from_i64s(DType::Pred, &[0]).ok_or_else(|| e.fail("predicates are integers"))?;
-    let constant = e.emit(Op::Constant(Tensor::new(&[], data)), vec![], None)?;
-    e.body.instructions[constant].mark = Some(Mark::TruthAlone);
-    let dims = e.shape(truth).dims().to_vec();
-    let in_truth = spread(e, constant, &dims)?;
-    select(e, in_truth, truth, formula)
-}
 
 /// Whether one of the parts is infinite.
 fn is_endless(e: &mut Emitter, [a, b]: Parts) -> Result<ValueId> {

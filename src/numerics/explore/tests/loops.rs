@@ -6,7 +6,7 @@ use crate::mode::and_compiled;
 use crate::rewrite::Choices;
 use crate::tensor::{DType, Tensor};
 
-use super::super::{Answer, Settings, counterexample, enclose, explore, outside, permitted, repair};
+use super::super::{Answer, NoRepair, Settings, counterexample, enclose, explore, outside, permitted, repair};
 use super::{DIMS, Draw, built, count, drawn, random_results, random_values, settings, tensor};
 
 /// `lax.fori_loop`: the values after so many trips. `body` is given the trip's number, s32, and the values.
@@ -269,6 +269,17 @@ fn a_flip_in_one_trip_is_reached_by_a_body_that_does_so_in_all() {
     // Where all squares are exact, no choice changes anything.
     let found = explore(&program, &planted(5, 4, 1.25), &[], &rounding).unwrap();
     assert_eq!(found.answers, [Answer::Proven { enclosures: 1 }]);
+}
+
+/// Without time left, the reason is time.
+#[test]
+fn guards_that_no_time_is_left_for_are_not_said_to_fail() {
+    let rounding = settings("v5e/default/off", &["rounding"]);
+    let program = kept_squares(5, 4, true);
+    let arguments = planted(5, 4, 137.0 / 128.0);
+    let found = explore(&program, &arguments, &[], &rounding).unwrap();
+    let over = Settings { until: Some(std::time::Instant::now()), ..rounding };
+    assert_eq!(repair(&program, &arguments, &[], &over, &found).unwrap().unwrap_err(), NoRepair::OutOfTime);
 }
 
 /// One guard, in the body; and the loop is still one in what is small.
