@@ -153,7 +153,9 @@ fn shown_faults(evidence: &Evidence) -> Vec<Pattern> {
     if !is_done(&found) || of_lines.is_some() {
         let needed = of_lines.map_or(SETTLED, |explained| SETTLED.max(explained - SIMPLER));
         let is_enough = |found: &[Pattern]| found.iter().any(|pattern| pattern.explained > needed);
-        let mut simpler: Vec<Pattern> = stretch(evidence).into_iter().collect();
+        // Of a few elements a factor of some term explains any difference.
+        let is_told = |pattern: &Pattern| pattern.kind != "scaled" || evidence.values.len() > FEW;
+        let mut simpler: Vec<Pattern> = stretch(evidence).into_iter().filter(is_told).collect();
         if !is_enough(&simpler) {
             simpler.extend(alteration(evidence, false));
         }
@@ -198,7 +200,9 @@ fn places(evidence: &Evidence) -> Option<Pattern> {
     let list = |places: &[usize]| places.iter().take(8).map(usize::to_string).collect::<Vec<_>>().join(", ");
     if let [at] = *apart {
         let (observed, value) = (evidence.compared.observed[at], evidence.values[at]);
-        let says = format!("one element alone, {at}: {observed:e} instead of {value:e}");
+        let times = Some(observed / value).filter(|times| times.is_finite());
+        let times = times.map_or(String::new(), |times| format!(", {times:.6} times that"));
+        let says = format!("one element alone, {at}: {observed:e} instead of {value:e}{times}");
         return pattern("element", says, vec![at], share(&|other| other == at));
     }
     // Lines that hold all that stands out, and consist of it for the most part.

@@ -177,7 +177,11 @@ fn faults_of_grouped_attention_f32_are_named() {
     faults(
         "grouped_attention_f32",
         &[
-            ["x_headmap", "permuted", "places 1 and 2 of dim 1 exchanged, and the result is put back in order"],
+            [
+                "x_headmap",
+                "permuted",
+                "concatenate.2 and concatenate.3 are read with places 1 and 2 of dim 1 exchanged",
+            ],
             ["x_window", "mask", "hides what is 4 places or more before a row's own"],
             ["x_mask0", "fill", "puts 0 and not -1.00000e30 where it hides"],
         ],
@@ -360,7 +364,7 @@ fn faults_of_rope_f32_are_named() {
         "rope_f32",
         &[
             ["x_inter", "permuted", "even places of dim 2 before odd ones, and the result is put back in order"],
-            ["x_posoff", "permuted", "one place earlier in dim 0, and the result is put back in order"],
+            ["x_posoff", "permuted", "a_1_.1 and a_2_.1 are read one place later in dim 0"],
         ],
     );
 }

@@ -38,7 +38,7 @@ pub(super) fn arguments(runner: &mut Runner) -> Option<Pattern> {
             let kind = if factor == 0.0 { "left-out" } else { "one-more" };
             keep(&mut best, evidence, &values, kind, format!("{name} {says}"), None);
         }
-        if let Some((found, values)) = fitted(evidence, 1.0, &mut |factor| with(factor, 0.0)) {
+        if let Some((found, values)) = fit_number(evidence, 1.0, &mut |factor| with(factor, 0.0)) {
             let says = format!("{name} is about {found:.6} times what it should be");
             keep(&mut best, evidence, &values, "argument-factor", says, Some(found));
         }
@@ -82,7 +82,7 @@ pub(super) fn constants(runner: &mut Runner) -> Option<Pattern> {
         }
         for uses in asked {
             let with = &mut |number| with_constant(runner, uses, dtype, number);
-            let Some((found, values)) = fitted(evidence, constant, with) else { continue };
+            let Some((found, values)) = fit_number(evidence, constant, with) else { continue };
             let names: Vec<&str> = uses.iter().map(|(user, _)| entry.instructions[*user].name.as_str()).collect();
             let says = format!("the constant {constant:.5e} of {} is about {found:.5e}", names.join(" and "));
             keep(&mut best, evidence, &values, "constant", says, Some(found / constant));
@@ -110,7 +110,7 @@ pub(super) fn tables(runner: &mut Runner) -> Option<Pattern> {
         };
         let Some(values) = with(&[0.0]) else { return best };
         keep(&mut best, evidence, &values, "left-out", format!("the constants {name} are left out"), None);
-        if let Some((found, values)) = fitted(evidence, 1.0, &mut |factor| with(&[factor])) {
+        if let Some((found, values)) = fit_number(evidence, 1.0, &mut |factor| with(&[factor])) {
             let says = format!("the constants {name} are about {found:.6} times what they should be");
             keep(&mut best, evidence, &values, "constant", says, Some(found));
         }
@@ -192,7 +192,7 @@ fn scaled(evidence: &Evidence, a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 /// The number that explains most of the difference, from `start` on by secants of the least squares, and the result with it.
-pub(super) fn fitted(
+pub(super) fn fit_number(
     evidence: &Evidence,
     start: f64,
     with: &mut dyn FnMut(f64) -> Option<Vec<f64>>,

@@ -6,7 +6,7 @@ use crate::tensor::{Data, Tensor};
 
 use super::super::arguments::parameter_names;
 use super::super::evidence::{Pattern, Runner};
-use super::numbers::fitted;
+use super::numbers::fit_number;
 use super::{LARGEST, constant_number, keep, result_with_all};
 
 /// A product of an argument and a constant, as a decay of weights is.
@@ -42,7 +42,7 @@ pub(super) fn weight_decay(runner: &mut Runner) -> Option<Pattern> {
                 let sums = Tensor::new(gradient.dims(), Data::from_f64s(gradient.dtype(), &sums)?);
                 result_with_all(runner, &[(at, sums), (decay.product, zeros.clone())])
             };
-            let Some((rate, values)) = fitted(evidence, decay.rate, &mut with) else { continue };
+            let Some((rate, values)) = fit_number(evidence, decay.rate, &mut with) else { continue };
             let says = format!(
                 "{rate:.4} times {} is added to {}, and not to the update: L2 regularisation in the place of a decoupled decay",
                 names[decay.argument], names[number]
