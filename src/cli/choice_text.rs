@@ -9,7 +9,7 @@ pub fn tell_choices(choices: &Choices, taken: &[usize], sources: Option<&Sources
     let taken = choices.points.iter().zip(taken).filter(|(_, option)| **option > 0);
     let line = taken.map(|(point, option)| {
         let readers = point.readers.join(", ");
-        let name = sources.map_or_else(|| point.name.clone(), |sources| sources.described(&point.name));
+        let name = sources.map_or_else(|| point.name.clone(), |sources| sources.name_with_origin(&point.name));
         let option_at = |place: &Place| &choices.program.entry().instructions[place.options[*option]];
         let text = match point.freedom {
             Freedom::Narrowing if *option + 1 < point.options() => {

@@ -212,7 +212,7 @@ fn tell_repair(repair: &Repair, sources: Option<&Sources>, out: &mut dyn Write) 
         let within = if guard.within.is_empty() { "" } else { &format!("of {guard}: ") };
         writeln!(out, "  {within}{}", line.unwrap_or(value).trim())?;
         let jax = "x = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)";
-        let described = sources.map_or_else(|| value.clone(), |sources| sources.described(value));
+        let described = sources.map_or_else(|| value.clone(), |sources| sources.name_with_origin(value));
         writeln!(out, "  in JAX, of what {described} is: {jax}")?;
     }
     if *is_cut_short {

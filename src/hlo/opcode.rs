@@ -363,7 +363,7 @@ impl fmt::Display for Opcode {
 }
 
 impl Opcode {
-    /// What is said of one without meaning here: why, or the name that it is probably a slip of (``; did you mean `dot`?``), or nothing.
+    /// The reason why one has no meaning here, or the name that it is probably a slip of: ``; did you mean `dot`?``. Else nothing.
     pub(super) fn hint(&self) -> String {
         let Opcode::Other(wanted) = self else { return String::new() };
         match WITHOUT_MEANING.iter().find(|(name, _)| *name == &**wanted) {

@@ -61,7 +61,7 @@ impl<'a> Sources<'a> {
     }
 
     /// A value's name with its origin in brackets, where the file says one.
-    pub fn described(&self, name: &str) -> String {
+    pub fn name_with_origin(&self, name: &str) -> String {
         match self.origin(name) {
             origin if origin.is_empty() => name.to_string(),
             origin => format!("{name} ({origin})"),

@@ -139,7 +139,7 @@ ENTRY e {
     folder.write("dumps/tpu/v5e/f.before.hlo", text);
     let values =
         |from: u16| -> Vec<u8> { (0..64u16).flat_map(|at| (0x3f80 + (from * at) % 128).to_le_bytes()).collect() };
-    let header = r#"{"x":{"dtype":"BF16","shape":[1,64],"data_offsets":[0,128]},"y":{"dtype":"BF16","shape":[1,64],"data_offsets":[128,256]}}"#;
+    let header = r#"{"arg0":{"dtype":"BF16","shape":[1,64],"data_offsets":[0,128]},"arg1":{"dtype":"BF16","shape":[1,64],"data_offsets":[128,256]}}"#;
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend(header.bytes());
     bytes.extend(values(37));
@@ -175,13 +175,29 @@ fn a_program_without_inputs_names_those_of_its_dump() {
     );
 }
 
-/// A search for guards that finds none says why, and what can be tried.
+/// A search for guards that finds none says why, and what can be tried: no guard forbids a product with a reciprocal.
 #[test]
 fn a_search_without_guards_says_why() {
-    let folder = dump();
-    let inputs = ["--inputs", "dumps/cpu/f.inputs.safetensors", "--repair"];
-    let explored = ["explore", "dumps/tpu/v5e/f.before.hlo", "--permit", "reciprocal"];
-    let Ran { out, .. } = folder.exits(1, &[&explored[..], &inputs[..]].concat());
+    let folder = Folder::new(&[]);
+    let text = "HloModule m
+
+ENTRY e {
+  x = f32[1,8] parameter(0)
+  y = f32[1] parameter(1)
+  all = f32[1,8] broadcast(y), dimensions={0}
+  q = f32[1,8] divide(x, all)
+  z = f32[1,8] constant({ {0.020408163,0.040816326,0.06122449,0.08163265,0.10204082,0.12244898,0.14285715,0.16326530} })
+  ROOT keep = pred[1,8] compare(q, z), direction=EQ
+}
+";
+    folder.write("f.before.hlo", text);
+    let header = r#"{"arg0":{"dtype":"F32","shape":[1,8],"data_offsets":[0,32]},"arg1":{"dtype":"F32","shape":[1],"data_offsets":[32,36]}}"#;
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.bytes());
+    bytes.extend((1..9u8).map(f32::from).chain([49.0]).flat_map(f32::to_le_bytes));
+    std::fs::write(folder.path("in.safetensors"), bytes).unwrap();
+    let explored = ["explore", "f.before.hlo", "--permit", "reciprocal", "--inputs", "in.safetensors", "--repair"];
+    let Ran { out, .. } = folder.exits(1, &[&explored[..], &["--mode", "cpu/f32/off"]].concat());
     assert!(out.contains("no repair: no permitted choice leaves a bf16 value unrounded"), "{out}");
-    assert!(out.contains("--permit rounding --repair"), "{out}");
+    assert!(out.contains("Next: choices that no guard forbids"), "{out}");
 }

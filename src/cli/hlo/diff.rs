@@ -20,6 +20,7 @@ use super::accepted::{Accepted, ComparedPair};
 use super::diff_problems::{DiffProblems, EqualFor, PrintedFinding, told};
 use super::dump_manifest::DumpManifest;
 use super::eval::inputs;
+use super::input_files::inputs_of;
 use super::next_command::Compared;
 use super::verdict_reason::{WhyEqual, contradiction, why_equal};
 use super::{Exit, Failure, announce, read, read_with_opaque};
@@ -410,34 +411,6 @@ fn mode_of(path: &Path) -> Result<Option<Mode>, Failure> {
     let mode = format!("{chip}/default/as-compiled").parse();
     mode.map(Some)
         .map_err(|error| Failure::Message(format!("{} says no machine ({error}); --mode does", parent.display())))
-}
-
-/// The file of inputs: itself, or of a folder the one of the program's name, as `f.inputs.safetensors` of
-/// `f.before.hlo`, which lies below it as the program lies below its own, in it, or in its folder `cpu`.
-pub(in crate::cli) fn inputs_of(path: &Path, program: &Path) -> Result<PathBuf, Failure> {
-    if !path.is_dir() {
-        return Ok(path.to_path_buf());
-    }
-    let name = program.file_name().unwrap_or_default().to_string_lossy();
-    let below = program.parent().unwrap_or(Path::new(""));
-    let names: Vec<String> =
-        name.rmatch_indices('.').map(|(at, _)| format!("{}.inputs.safetensors", &name[..at])).collect();
-    let folders = [path.join(below), path.to_path_buf(), path.join("cpu")];
-    let mut files = folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name)));
-    files.find(|file| file.is_file()).ok_or_else(|| {
-        let first = name.split('.').next().unwrap_or_default();
-        Failure::Message(format!("{} has no {first}.inputs.safetensors for {}", path.display(), program.display()))
-    })
-}
-
-/// The file of inputs that a dump has for a program: beside it, or in the folder `cpu` beside one of the folders that it lies in.
-pub(in crate::cli) fn inputs_beside(program: &Path) -> Option<PathBuf> {
-    let name = Path::new(program.file_name()?);
-    // `dumps/tpu/v5e/f.before.hlo` has its inputs in `dumps/cpu`.
-    program.parent()?.ancestors().take(3).find_map(|folder| {
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        inputs_of(folder, name).ok()
-    })
 }
 
 /// The tensor that `FILE.safetensors:NAME` names; `None` for another text.

@@ -16,7 +16,8 @@ use super::super::seconds::Limit;
 use super::super::summary::shell_word;
 use super::super::terminal::note;
 use super::super::{Exit, Failure, check_target};
-use super::{announce, inputs_beside, note_second_compilation, read};
+use super::input_files::inputs_beside;
+use super::{announce, note_second_compilation, read};
 
 #[derive(Args)]
 #[command(

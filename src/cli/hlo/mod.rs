@@ -5,14 +5,15 @@ mod diff;
 mod diff_problems;
 mod dump_manifest;
 mod eval;
+mod input_files;
 mod next_command;
 mod show;
 mod verdict_reason;
 mod why;
 
-pub(super) use diff::{inputs_beside, inputs_of};
 pub(super) use dump_manifest::DumpManifest;
 pub(super) use eval::inputs;
+pub(super) use input_files::{inputs_beside, inputs_of};
 
 use std::collections::BTreeMap;
 use std::io::Write;

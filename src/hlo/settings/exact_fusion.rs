@@ -15,9 +15,9 @@ const INDEX_MARKS: &[&str] = &["AssumeGatherIndicesInBound", "GatherScatterIndic
 /// Calls within calls that are looked into.
 const DEPTH: usize = 4;
 
-/// Whether an instruction has one result, whatever carries it out: a fusion or call that only moves elements and computes with
-/// integers, and a scatter or reduction of integers that meet in a sum, a product, an extremum or in their bits, in any order. Sorts do not
-/// count: where elements are equal, a plan may decide which comes first.
+/// Whether an instruction has one result, whatever carries it out: an operation on two integers, a fusion or call that only moves
+/// elements and computes with integers, and a scatter or reduction of integers that meet in a sum, a product, an extremum or in their
+/// bits, in any order. Sorts do not count: where elements are equal, a plan may decide which comes first.
 pub fn is_exact<'a>(instruction: &'a Instruction, find: &impl Fn(&str) -> Option<&'a Computation>) -> bool {
     within(instruction, find, DEPTH)
 }
@@ -34,6 +34,7 @@ fn within<'a>(instruction: &'a Instruction, find: &impl Fn(&str) -> Option<&'a C
         Opcode::Indexed(Indexed::Scatter) | Opcode::Reduction(Reduction::Reduce) => {
             is_integer(&instruction.shape) && all(&meets_in_any_order)
         }
+        Opcode::Binary(_) => is_integer(&instruction.shape),
         _ => false,
     }
 }
