@@ -101,14 +101,9 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
     let sources = module.as_ref().map(Sources::new);
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
     check_memory(&program, World::Machine).map_err(|error| fail(&error))?;
-    let families = match arguments.against {
-        _ if !arguments.permit.is_empty() => arguments.permit.clone(),
-        Some(_) => families_of_results().collect(),
-        None => default_families().collect(),
-    };
     let settings = Settings {
         mode: arguments.mode.clone(),
-        families,
+        families: permitted(arguments),
         choices: arguments.choices,
         enclosures: arguments.enclosures,
         margins: arguments.margins,
@@ -158,6 +153,15 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
         return Err(fail(&"the outcome has no row, so that nothing was judged"));
     }
     Ok(if rows.iter().all(is_proven) { Exit::AsExpected } else { Exit::Found })
+}
+
+/// The families of choices that are asked for, or that the question has by default.
+fn permitted(arguments: &ExploreArguments) -> Vec<&'static Family> {
+    match arguments.against {
+        _ if !arguments.permit.is_empty() => arguments.permit.clone(),
+        Some(_) => families_of_results().collect(),
+        None => default_families().collect(),
+    }
 }
 
 /// The settings that decide bits perhaps and that no choice stands for, in a line, if there are any. Those of a compiler are its own.
