@@ -299,3 +299,29 @@ fn asked(program: &Program, names: &[String]) -> Result<Vec<bool>, EvaluationErr
 fn unknown<T>(values: &[Option<T>]) -> Vec<usize> {
     values.iter().enumerate().filter_map(|(at, value)| value.is_none().then_some(at)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hlo::{lower, parse};
+
+    /// exp(log(x)) is x, as no enclosure of it shows: a whole number of it, and which side of x it lies on, stay open.
+    #[test]
+    fn an_open_element_is_undecided_whatever_its_type() {
+        let text = "HloModule open
+ENTRY main {
+  x = f32[3] parameter(0)
+  log = f32[3] log(x)
+  same = f32[3] exponential(log)
+  whole = s32[3] convert(same)
+  above = pred[3] compare(same, x), direction=GT
+  ROOT out = (s32[3], pred[3]) tuple(whole, above)
+}";
+        let import = lower(&parse(text).unwrap()).unwrap();
+        let x = Tensor::new(&[3], Data::F32(vec![2.5, 3.0, 7.0]));
+        let results = exact(&import.program, &[x], &[], RoundTo::Stored, &mut |_| {}).unwrap();
+        let open: Vec<&[usize]> = results.iter().map(|result| &result.undecided[..]).collect();
+        assert_eq!(open, [&[1, 2][..], &[0, 1, 2]], "{results:?}");
+        assert_eq!(results[0].tensor.data().to_f64s(), [2.0, 0.0, 0.0]);
+    }
+}

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ulpgate::check::{Context, Judgement, Outcome, Settings, find_check, judge_of};
 use ulpgate::tensor::{DType, Data, Tensor};
 
-use super::{Bench, against, none};
+use super::{Bench, FIRST_ROW, against, none};
 
 /// A case over these rows of logits.
 fn bench(program: &str, mode: &str, rows: &[&[f64]]) -> Bench {
@@ -191,6 +191,23 @@ fn dropped_token_follows_the_order_of_a_nucleus() {
         1 of 3 rows lost their most probable token
         - row 41: token 0 is the most probable, 7045120 ulp ahead, declared score 0.6652408838272095 (0x3f2a4d3a); it is not in the kept set
     ");
+}
+
+/// The witness of a lost token is its own flag: of a mask in an order, at the token's place in that order.
+#[test]
+fn the_witness_of_a_mask_is_the_token_s_own_flag() {
+    let row: [&[f64]; 1] = [&[3.0, 1.0, 2.0]];
+    let bench = bench("top_p[dtype=f32,rows=1]", "cpu/f32/off", &row);
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let got = [integers(&[1, 3], &order), mask(&[&[0, 0, 0]])];
+        let place = order.iter().position(|token| *token == 0).unwrap();
+        for check in ["dropped_token", "self_consistency"] {
+            let judged = bench.judge(check, &none(), &got);
+            let [witness] = &judged.witnesses[..] else { panic!("{check}: {judged:?}") };
+            let place = (FIRST_ROW * 3 + place) as u64;
+            assert_eq!((witness.result.as_str(), witness.index), ("keep", place), "{check}, {order:?}");
+        }
+    }
 }
 
 #[test]

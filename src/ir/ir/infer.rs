@@ -424,4 +424,27 @@ mod tests {
             }
         }
     }
+
+    /// The dims of windows stand in a result in the operand's order: exchanged, extents of their own would change places.
+    #[test]
+    fn dims_of_windows_stand_in_order() {
+        let [of, index] = [Shape::array(DType::F32, &[7, 2, 3]), Shape::array(DType::S32, &[5, 1])];
+        for first in 0..4 {
+            for second in 0..4 {
+                let offset_dims = vec![first, second];
+                let dims = GatherDims {
+                    offset_dims: offset_dims.clone(),
+                    collapsed_slice_dims: vec![0],
+                    start_index_map: vec![0],
+                    index_vector_dim: 1,
+                    slice_sizes: vec![1, 2, 3],
+                    ..GatherDims::default()
+                };
+                let gathered = infer(&Op::Gather(dims), &[&of, &index], &[], None);
+                assert_eq!(gathered.is_ok(), first < second && second < 3, "{offset_dims:?}");
+                let Ok(gathered) = gathered else { continue };
+                assert_eq!([gathered.dims()[first], gathered.dims()[second]], [2, 3], "{offset_dims:?}");
+            }
+        }
+    }
 }

@@ -1,6 +1,8 @@
 use super::{PROGRAMS, ProgramSpec};
 use crate::analysis::{Comparator, Regions, comparator};
 use crate::ir::{CompareOrder, Op, Program};
+use crate::subject::evaluate;
+use crate::tensor::{Data, Tensor};
 
 fn program(text: &str) -> Program {
     text.parse::<ProgramSpec>().unwrap().build(64, 2).unwrap()
@@ -55,5 +57,20 @@ fn plans_of_psum_have_cores_and_colors() {
     ] {
         let error = build(text, n).unwrap_err();
         assert!(error.contains(key), "{text}: {error}");
+    }
+}
+
+/// A hop of integers carries whole multiples of a step, the largest partial sum / 127; a chip's own numbers are added as
+/// they are. After k chips the step is k here: the next hop loses the quarter of each but the last, in whatever order.
+#[test]
+fn a_hop_of_integers_carries_whole_steps() {
+    for strategy in ["none", "StrategyRing", "UniDirection1DRingStrategy"] {
+        for chips in [2, 3, 4] {
+            let text = format!("psum[dtype=f32,hop=int8,width=2,shards=1,tile=2,strategy={strategy}]");
+            let program = text.parse::<ProgramSpec>().unwrap().build(chips, 1).unwrap();
+            let g = Tensor::new(&[chips, 2], Data::F32([127.0, 0.25].repeat(chips)));
+            let sum = evaluate(&program, &"cpu/f32/off".parse().unwrap(), &[g]).unwrap();
+            assert_eq!(sum[0].data().to_f64s(), [127.0 * chips as f64, 0.25], "{strategy}, {chips} chips");
+        }
     }
 }
