@@ -1,20 +1,37 @@
 //! Removes values that nothing uses any more.
 
 use crate::analysis;
-use crate::ir::{Op, Program, ValueId};
+use crate::ir::{Computation, Op, Program, ValueId};
 
 use super::Rewritten;
 
 /// `program` without the entry's unused values (parameters stay: they are the signature) and unused computations.
 pub(super) fn eliminate(program: &Program) -> Rewritten {
-    let entry = program.entry();
-    let parameters = (0..entry.instructions.len()).filter(|id| matches!(entry.instructions[*id].op, Op::Parameter(_)));
-    let live = analysis::live(entry, parameters.chain([entry.root]));
-    let kept: Vec<Option<ValueId>> = live.iter().enumerate().map(|(id, live)| live.then_some(id)).collect();
+    let kept = kept(program.entry());
     let mut rewritten = program.clone();
-    rewritten.computations[program.entry] = entry.compact(&kept);
+    rewritten.computations[program.entry] = program.entry().compact(&kept);
     let origins = kept.into_iter().filter(Option::is_some).collect();
     Rewritten { program: drop_unused_computations(rewritten), origins }
+}
+
+/// `program` without the values that no result depends on, in its entry and in each computation that this calls. Parameters
+/// stay.
+pub fn drop_dead_values(program: &Program) -> Rewritten {
+    let mut rewritten = eliminate(program);
+    for computation in &mut rewritten.program.computations {
+        *computation = computation.compact(&kept(computation));
+    }
+    // A dead value of a computation may have been the only one that calls another.
+    rewritten.program = drop_unused_computations(rewritten.program);
+    rewritten
+}
+
+/// Each value that the computation's root depends on, and each parameter.
+fn kept(computation: &Computation) -> Vec<Option<ValueId>> {
+    let is_parameter = |id: &ValueId| matches!(computation.instructions[*id].op, Op::Parameter(_));
+    let parameters = (0..computation.instructions.len()).filter(is_parameter);
+    let live = analysis::live(computation, parameters.chain([computation.root]));
+    live.iter().enumerate().map(|(id, live)| live.then_some(id)).collect()
 }
 
 /// `program` without the computations that its entry does not reach.

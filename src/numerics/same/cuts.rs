@@ -4,6 +4,7 @@ use crate::ir::Program;
 use crate::machine::mxu::Accumulation;
 use crate::machine::{DotSite, DotUnit, Mode};
 
+use super::live::LiveProgram;
 use super::{Answer, Comparand, SameError, Settings, Verdict, compare_as_set};
 
 /// The models of a cut of K (FACTS 10.1): what is published speaks for the first.
@@ -19,7 +20,8 @@ pub fn compare<'a>(
     other: impl Into<Comparand<'a>>,
     settings: &Settings,
 ) -> Result<Answer, SameError> {
-    let both = [one.into(), other.into()];
+    let live = [one.into(), other.into()].map(LiveProgram::of);
+    let both = live.each_ref().map(LiveProgram::as_comparand);
     let is_cut = |side: usize| cuts_k(both[side].program, &settings.modes[side]);
     if !is_cut(0) && !is_cut(1) {
         return compare_as_set(both, settings);

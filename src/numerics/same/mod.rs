@@ -8,6 +8,7 @@ mod alignment;
 mod boundary;
 mod cuts;
 mod identical;
+mod live;
 mod parting;
 mod standing_out;
 mod unfollowed;
@@ -26,6 +27,7 @@ use alignment::Alignment;
 pub use alignment::AlignmentError;
 pub use cuts::compare;
 use identical::{are_identical, opaque};
+use live::LiveProgram;
 pub use parting::{Meeting, Place};
 pub use witness::{Difference, Shown};
 
@@ -196,7 +198,8 @@ pub fn computes_the_same<'a>(
     other: impl Into<Comparand<'a>>,
     settings: &Settings,
 ) -> Result<bool, SameError> {
-    let both = [one.into(), other.into()];
+    let live = [one.into(), other.into()].map(LiveProgram::of);
+    let both = live.each_ref().map(LiveProgram::as_comparand);
     let alignment = Alignment::new(&both, settings.assumptions.contains(&Assumption::Prefix))?;
     let permits = Permits { one_zero: settings.assumptions.contains(&Assumption::OneZero), without_settings: true };
     let prepared = [0, 1].map(|side: usize| Prepared::new(both[side].program));
@@ -232,7 +235,8 @@ fn compare_as_set(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answe
     };
     let [one, other] = [0, 1].map(|side: usize| both[side].program);
     let one_machine = settings.modes[0].to_string() == settings.modes[1].to_string();
-    if alignment.elements() > FOLLOWED && alignment.is_identity() && one_machine && are_identical(one, other) {
+    let is_large = alignment.elements().max(largest(one)) > FOLLOWED;
+    if is_large && alignment.is_identity() && one_machine && are_identical(one, other) {
         prepared[0].check_mode(&settings.modes[0]).map_err(|error| SameError::Evaluation { which: SIDES[0], error })?;
         let grounds = Grounds { opaque: opaque(one), ..Grounds::default() };
         let one_program = "both are one program; no input was run as well".to_string();
@@ -311,8 +315,14 @@ fn compare_as_set(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answe
 const CHECKS: u64 = 4;
 /// Elements of those inputs, about.
 const CHECKED: u64 = 1 << 16;
-/// Elements of arguments up to which one program is followed element by element as two are, and an input is run for a proof.
+/// Elements of arguments, and of each value, up to which one program is followed element by element as two are, and an input is
+/// run for a proof.
 const FOLLOWED: u64 = 1 << 24;
+
+/// Elements of the largest value of a program's entry.
+fn largest(program: &Program) -> u64 {
+    program.entry().instructions.iter().map(|instruction| instruction.shape.elements() as u64).max().unwrap_or(0)
+}
 
 /// Runs inputs on which both programs must agree, as far as time and memory allow.
 ///
