@@ -4,7 +4,7 @@ use crate::ir::Program;
 use crate::machine::mxu::Accumulation;
 use crate::machine::{DotSite, DotUnit, Mode};
 
-use super::live::LiveProgram;
+use super::live_program::LiveProgram;
 use super::{Answer, Comparand, SameError, Settings, Verdict, compare_as_set};
 
 /// The models of a cut of K (FACTS 10.1): what is published speaks for the first.

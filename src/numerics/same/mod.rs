@@ -8,7 +8,7 @@ mod alignment;
 mod boundary;
 mod cuts;
 mod identical;
-mod live;
+mod live_program;
 mod parting;
 mod standing_out;
 mod unfollowed;
@@ -27,7 +27,7 @@ use alignment::Alignment;
 pub use alignment::AlignmentError;
 pub use cuts::compare;
 use identical::{are_identical, opaque};
-use live::LiveProgram;
+use live_program::LiveProgram;
 pub use parting::{Meeting, Place};
 pub use witness::{Difference, Shown};
 

@@ -14,7 +14,7 @@ pub struct LiveProgram<'a> {
 }
 
 impl<'a> LiveProgram<'a> {
-    /// What is left of a comparand, each value with the name that it had.
+    /// Drop the dead values of a comparand; each other value keeps its name.
     pub fn of(one: Comparand<'a>) -> LiveProgram<'a> {
         let Rewritten { program, origins } = drop_dead_values(one.program);
         let sources = origins.iter().flatten().filter_map(|value| one.sources.get(*value).cloned()).collect();
