@@ -99,7 +99,10 @@ pub fn repair(
         let (proven, is_cut_short) = ([count_proven(&again), again.answers.len()], again.out_of_time.is_some());
         Ok(Repair { guards, program: guarded, proven, is_cut_short })
     };
-    let mut best = with(&candidates)?;
+    let mut best = match with(&candidates) {
+        Err(ExploreError::OutOfTime(_)) => return Ok(Err(NoRepair::OutOfTime)),
+        all => all?,
+    };
     let most = best.proven[0];
     // If not even all guards together prove more, no part of them does.
     if most <= count_proven(found) {
@@ -112,7 +115,13 @@ pub fn repair(
         if best.is_cut_short {
             break;
         }
-        let one = with(&set)?;
+        let one = match with(&set) {
+            Err(ExploreError::OutOfTime(_)) => {
+                best.is_cut_short = true;
+                break;
+            }
+            one => one?,
+        };
         let is_cut_short = one.is_cut_short;
         if one.proven[0] > best.proven[0] || one.proven[0] == best.proven[0] && one.guards.len() < best.guards.len() {
             best = one;
