@@ -13,8 +13,9 @@ use crate::machine::Mode;
 use crate::same::{Answer, Assumption, Parting, Settings, Verdict, compare};
 
 use super::folder_pair::{FolderPair, Outcome};
+use super::hlo::{self, mode_help};
 use super::summary::shell_word;
-use super::{Exit, Failure, check_target, hlo};
+use super::{Exit, Failure, check_target};
 
 #[derive(Args)]
 #[command(
@@ -35,9 +36,8 @@ pub struct SameArguments {
     one: PathBuf,
     /// Another one
     other: PathBuf,
-    /// Machine, as chip/precision/excess[+key=value...]
-    #[arg(long, value_name = "MODE", default_value = "v5e/default/as-compiled")]
-    mode: Mode,
+    #[arg(long, value_name = "MODE", help = mode_help())]
+    mode: Option<Mode>,
     /// Machine of the second program, if it is another one
     #[arg(long, value_name = "MODE")]
     other_mode: Option<Mode>,
@@ -69,13 +69,16 @@ pub fn run(arguments: &SameArguments, out: &mut dyn Write) -> Result<Exit, Failu
     let read = [&arguments.one, &arguments.other].map(PathBuf::clone);
     arguments.witness.iter().try_for_each(|path| check_target(path, read.clone()))?;
     let Some(pair) = FolderPair::of(&arguments.one, &arguments.other)? else {
-        let answer = judge(arguments, &arguments.one, &arguments.other)?;
-        write_answer(arguments, [&arguments.one, &arguments.other], &answer, out)?;
+        let paths = [arguments.one.as_path(), &arguments.other];
+        let modes = modes(arguments, paths)?;
+        let answer = judge(arguments, paths, &modes)?;
+        write_answer(arguments, paths, &modes, &answer, out)?;
         return exit(&answer);
     };
     pair.judge(["the same", "part"], out, |one, other, out| {
-        let answer = judge(arguments, one, other)?;
-        write_answer(arguments, [one, other], &answer, out)?;
+        let modes = modes(arguments, [one, other])?;
+        let answer = judge(arguments, [one, other], &modes)?;
+        write_answer(arguments, [one, other], &modes, &answer, out)?;
         Ok(match answer.verdict {
             Verdict::Same => Outcome::Same,
             Verdict::Part(_) => Outcome::Differs,
@@ -94,12 +97,16 @@ fn exit(answer: &Answer) -> Result<Exit, Failure> {
     }
 }
 
-fn judge(arguments: &SameArguments, one: &Path, other: &Path) -> Result<Answer, Failure> {
+/// The machine of each program: those that were asked for, else the one that their paths say.
+fn modes(arguments: &SameArguments, paths: [&Path; 2]) -> Result<[Mode; 2], Failure> {
+    let mode = hlo::mode_or_that_of_paths(arguments.mode.as_ref(), paths)?;
+    let other = arguments.other_mode.clone().unwrap_or_else(|| mode.clone());
+    Ok([mode, other])
+}
+
+fn judge(arguments: &SameArguments, [one, other]: [&Path; 2], modes: &[Mode; 2]) -> Result<Answer, Failure> {
     let (one, other) = (read(one)?, read(other)?);
-    let mut settings = Settings::new(&arguments.mode);
-    if let Some(mode) = &arguments.other_mode {
-        settings.modes[1] = mode.clone();
-    }
+    let mut settings = Settings { modes: modes.clone(), ..Settings::new(&modes[0]) };
     settings.assumptions.clone_from(&arguments.assumptions);
     if let Some(trials) = arguments.trials {
         (settings.trials, settings.elements) = (trials, 0);
@@ -133,19 +140,23 @@ fn write_witness(path: &Path, imports: [&Import; 2], parting: &Parting) -> Resul
 }
 
 /// The command that tells more of two files that are neither proven the same nor seen to part.
-fn next_step(arguments: &SameArguments, one: &Path, other: &Path) -> String {
+fn next_step(arguments: &SameArguments, [one, other]: [&Path; 2], modes: &[Mode; 2]) -> String {
     let seconds = arguments.seconds.saturating_mul(10).max(60);
     let [one, other] = [one, other].map(|path| shell_word(&path.to_string_lossy()));
-    let mode = &arguments.mode;
+    let mut asked = format!("--mode {}", modes[0]);
+    if modes[1] != modes[0] {
+        asked.push_str(&format!(" --other-mode {}", modes[1]));
+    }
     format!(
-        "`ulpgate hlo diff {one} {other} --mode {mode}` names each operation that changed, and with --inputs, what it does to results; \
+        "`ulpgate hlo diff {one} {other} {asked}` names each operation that changed, and with --inputs, what it does to results; \
          or try more inputs: --seconds {seconds}"
     )
 }
 
 fn write_answer(
     arguments: &SameArguments,
-    [one, other]: [&Path; 2],
+    paths: [&Path; 2],
+    modes: &[Mode; 2],
     answer: &Answer,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -167,7 +178,7 @@ fn write_answer(
             Verdict::Open(missing) => {
                 value["verdict"] = json!("open");
                 value["missing"] = json!(missing);
-                value["next"] = json!(next_step(arguments, one, other));
+                value["next"] = json!(next_step(arguments, paths, modes));
             }
         }
         writeln!(out, "{value:#}")?;
@@ -191,17 +202,16 @@ fn write_answer(
             for one in missing {
                 writeln!(out, "  missing: {one}")?;
             }
-            writeln!(out, "  next: {}", next_step(arguments, one, other))?;
+            writeln!(out, "  next: {}", next_step(arguments, paths, modes))?;
         }
     }
     for one in compared {
         writeln!(out, "  compared: {one}")?;
     }
     if matches!(verdict, Verdict::Same) {
-        let mode = &arguments.mode;
-        match &arguments.other_mode {
-            Some(other) => writeln!(out, "  rests on: the emulated machines {mode} and {other}")?,
-            None => writeln!(out, "  rests on: the emulated machine {mode}")?,
+        match modes {
+            [mode, other] if mode != other => writeln!(out, "  rests on: the emulated machines {mode} and {other}")?,
+            [mode, _] => writeln!(out, "  rests on: the emulated machine {mode}")?,
         }
         for one in rests_on {
             writeln!(out, "  rests on: {one}")?;

@@ -11,6 +11,13 @@ const ENDS: [&str; 5] = ["mlir", "mlirbc", "pb", "hlo", "before"];
 /// The reason why a file is no HLO text, with the command that makes HLO of it: of StableHLO, as text or bytecode, and of
 /// serialised modules, by their bytes or the end of their name. `None` for any other file.
 pub fn exchanged_form(path: &Path, data: &[u8]) -> Option<String> {
+    if path.extension().is_some_and(|extension| extension == "py") {
+        let path = path.display();
+        return Some(format!(
+            "it is Python, not HLO text; `python scripts/dump_hlo.py {path}:NAME SHAPES --out dumps` writes what JAX makes of its function \
+             NAME, dumps/cpu/NAME.before.hlo"
+        ));
+    }
     let what = match path.extension().and_then(|extension| extension.to_str()) {
         Some("pb") => "a serialised HloModuleProto",
         Some("mlir" | "mlirbc") => "StableHLO",

@@ -165,6 +165,28 @@ fn the_next_command_follows_from_the_results() {
     }
     let pairs = compared(["one", "two"], [1.0, 0.123], &[]);
     assert!(pairs.contains("1 unchanged, 1 changed") && pairs.contains("`ulpgate explore "), "{pairs}");
+    // Where tokens are there and equal, no guard has anything to repair; one pair whose tokens differ decides.
+    let token = |rounding: &str| {
+        format!(
+            "HloModule m\nENTRY e {{\n  x = f32[2] parameter(0)\n  c = bf16[2] convert(x)\n  w = f32[2] convert(c)\n  \
+             zero = f32[] constant(0)\n  zeros = f32[2] broadcast(zero), dimensions={{}}\n  p = pred[2] compare({rounding}, \
+             zeros), direction=GT\n  v = f32[2] multiply({rounding}, {rounding})\n  ROOT r = (pred[2], f32[2]) tuple(p, v)\n}}\n"
+        )
+    };
+    for (file, rounding) in [("one/f.hlo", "x"), ("two/f.hlo", "w"), ("one/h.hlo", "x"), ("two/h.hlo", "x")] {
+        folder.write(file, &token(rounding));
+    }
+    let [one, two] = ["one/f.hlo", "two/f.hlo"];
+    let kept = compared([one, two], [1.0, 0.123], &[]);
+    assert!(
+        kept.contains("1 of 2 equal, bit for bit: result 0 pred[2]") && kept.contains("the tokens are equal"),
+        "{kept}"
+    );
+    // A number that bf16 rounds to zero. The other pairs have equal tokens, and none.
+    for paths in [[one, two], ["one", "two"]] {
+        let lost = compared(paths, [1.0, 1e-45], &[]);
+        assert!(lost.contains("result 0 pred[2]: ") && !lost.contains("the tokens are equal"), "{lost}");
+    }
     // Guards end no change of the source.
     let source = compared(sources, [1.0, 0.123], &[]);
     assert!(
@@ -222,6 +244,12 @@ fn a_program_that_is_no_hlo_text_is_named_with_the_command_that_converts_it() {
             assert!(why.contains(&converts) && why.contains("`ulpgate.judge` and `ulpgate.audit_stablehlo`"), "{why}");
         }
     }
+    folder.write("sampler.py", "def f(x):\n    return x\n");
+    let python = folder.exits(2, &["hlo", "show", "sampler.py"]).err;
+    assert!(
+        python.contains("it is Python, not HLO text; `python scripts/dump_hlo.py sampler.py:NAME SHAPES"),
+        "{python}"
+    );
     folder.write("typo.hlo", "modul e\n");
     assert!(folder.exits(2, &["hlo", "show", "typo.hlo"]).err.contains("line 1, column 1"));
 }

@@ -53,6 +53,32 @@ fn verdicts_have_their_exit_codes() {
     assert!(unknown.err.contains("prefix"), "{}", unknown.err);
 }
 
+/// Each pair runs on the machine that its folder names, alone or in two folders: that of a TPU tells nothing of another chip.
+#[test]
+fn the_machine_is_the_one_of_the_folder() {
+    let folder = Folder::new(&[]);
+    for (side, chip) in [("a", "v4"), ("a", "tpu7x"), ("b", "v4"), ("b", "tpu7x")] {
+        fs::create_dir_all(folder.path(&format!("{side}/tpu/{chip}"))).unwrap();
+        folder.write(&format!("{side}/tpu/{chip}/f.hlo"), &program("ROOT r = f32[64] multiply(x, x)"));
+    }
+    let pairs = folder.exits(0, &["same", "a", "b"]).out;
+    for chip in ["v4", "tpu7x"] {
+        let rests = format!("rests on: the emulated machine {chip}/default/as-compiled\n");
+        assert!(pairs.contains(&rests), "{pairs}");
+        let files = [format!("a/tpu/{chip}/f.hlo"), format!("b/tpu/{chip}/f.hlo")];
+        let alone = folder.exits(0, &["same", &files[0], &files[1]]).out;
+        assert!(alone.contains(&rests), "{alone}");
+    }
+    // Of two chips neither is meant, and a flag is followed before a folder.
+    for more in [
+        &["a/tpu/v4/f.hlo", "b/tpu/tpu7x/f.hlo"][..],
+        &["a/tpu/v4/f.hlo", "b/tpu/v4/f.hlo", "--mode", "v5e/default/as-compiled"],
+    ] {
+        let told = folder.exits(0, &[&["same"][..], more].concat()).out;
+        assert!(told.contains("rests on: the emulated machine v5e/default/as-compiled\n"), "{told}");
+    }
+}
+
 #[test]
 fn folders_are_paired_by_name() {
     let folder = folder();

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::diff::{Change, ChangeKind, Scores, difference, outcomes};
 use crate::file::safetensors;
+use crate::ir::ValueId;
 use crate::machine::{EmulatedCompiler, Mode, chip_of_dumps, emulated_compilers};
 use crate::tensor::Tensor;
 
@@ -83,7 +84,7 @@ pub struct HloDiffArguments {
 
 impl HloDiffArguments {
     /// The comparison, for the next command.
-    fn compared(&self, equal: Option<EqualFor>) -> Compared<'_> {
+    fn compared(&self, found: &DiffProblems) -> Compared<'_> {
         let HloDiffArguments { before, after, inputs, accept, mode, other_mode, .. } = self;
         Compared {
             before,
@@ -91,7 +92,8 @@ impl HloDiffArguments {
             inputs: inputs.as_deref(),
             accept: accept.as_deref(),
             modes: [mode.as_ref(), other_mode.as_ref()],
-            equal,
+            equal: found.equal_for(),
+            has_equal_tokens: found.has_equal_tokens(),
         }
     }
 }
@@ -129,7 +131,7 @@ pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Fa
             })
         }
     };
-    let compared = arguments.compared(found.equal_for());
+    let compared = arguments.compared(&found);
     arguments.formats.write(&[], || found.groups(&compared.next()), out)?;
     let exit = exit?;
     let Some(accepted) = accepted else {
@@ -205,7 +207,7 @@ fn run_accepting(
     let Some(accepted) = accepted else {
         let told = run_pair(arguments, manifests, out)?;
         if let Some(ran) = &told.ran {
-            problems.ran(ran.equal_for());
+            problems.ran(ran.equal_for(), ran.equal_tokens());
             if !arguments.json {
                 ran.tell(out)?;
             }
@@ -237,8 +239,8 @@ struct ToldPair {
 
 /// The results of two programs that were run.
 struct RanPair {
-    /// The count of results.
-    results: usize,
+    /// The shapes of the results.
+    results: Vec<String>,
     /// Results that differ, by their numbers.
     differing: Vec<usize>,
     /// Whether NaNs have other bits.
@@ -256,11 +258,17 @@ impl RanPair {
         self.differing.is_empty().then_some(if for_all { EqualFor::AllInputs } else { EqualFor::TheseInputs })
     }
 
+    /// Whether all results of integers or predicates are equal, if there are any.
+    fn equal_tokens(&self) -> Option<bool> {
+        let tokens = self.results.iter().enumerate().filter(|(_, shape)| is_of_tokens(shape));
+        tokens.map(|(at, _)| !self.differing.contains(&at)).reduce(|one, other| one && other)
+    }
+
     /// Prints the results that are equal: without the line nothing would tell that they were compared.
     fn tell(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let RanPair { results, differing, but_for_nans, why, .. } = self;
-        let equal: Vec<String> =
-            (0..*results).filter(|at| !differing.contains(at)).map(|at| format!("result {at}")).collect();
+        let of_equal = results.iter().enumerate().filter(|(at, _)| !differing.contains(at));
+        let equal: Vec<String> = of_equal.map(|(at, shape)| format!("result {at} {shape}")).collect();
         if equal.is_empty() {
             return Ok(());
         }
@@ -270,9 +278,14 @@ impl RanPair {
             None if differing.is_empty() => String::new(),
             None => format!(": {}", equal.join(", ")),
         };
-        writeln!(out, "results: {} of {results} equal, bit for bit{nans}{more}", equal.len())?;
+        writeln!(out, "results: {} of {} equal, bit for bit{nans}{more}", equal.len(), results.len())?;
         Ok(())
     }
+}
+
+/// Whether a result of this shape, such as `s32[8]`, may be one of tokens or of what is kept.
+fn is_of_tokens(shape: &str) -> bool {
+    ["s", "u", "pred"].iter().any(|begin| shape.starts_with(begin))
 }
 
 #[expect(clippy::too_many_lines, reason = "the steps of one command, in order")]
@@ -284,10 +297,7 @@ fn run_pair(
     // What is run has to be understood.
     let read = if arguments.inputs.is_some() { read } else { read_with_opaque };
     let ((module, before), (_, after)) = (read(&arguments.before)?, read(&arguments.after)?);
-    let mode = match &arguments.mode {
-        Some(mode) => mode.clone(),
-        None => DEFAULT_MODE.parse().map_err(|error| Failure::Message(format!("{DEFAULT_MODE}: {error}")))?,
-    };
+    let mode = mode_or_that_of_paths(arguments.mode.as_ref(), [&arguments.before, &arguments.after])?;
     let modes = [&mode, arguments.other_mode.as_ref().unwrap_or(&mode)];
     let chip = arguments.inputs.as_ref().map(|_| mode.chip);
     let found = difference(&before, &after, chip).map_err(|e| e.to_string())?;
@@ -328,6 +338,7 @@ fn run_pair(
         }
     }
     let is_same = found.changes.is_empty() && differing == 0;
+    let shape_of = |id: ValueId| before.program.entry().instructions[id].shape.to_string();
     let (one, other) = (arguments.before.display().to_string(), arguments.after.display().to_string());
     let of_both = |sides: [&Vec<String>; 2]| -> String {
         let [left, right] = sides;
@@ -360,7 +371,7 @@ fn run_pair(
         found: told(&arguments.before, &module, &found.changes, &results),
         exit: if is_same { Exit::AsExpected } else { Exit::Found },
         ran: arguments.inputs.is_some().then(|| RanPair {
-            results: before.program.outputs().len(),
+            results: before.program.outputs().into_iter().map(shape_of).collect(),
             differing: results.iter().filter(|r| r.differing > 0).map(|r| r.result).collect(),
             but_for_nans: results.iter().any(|r| r.nans_of_other_bits > 0),
             why,
@@ -383,18 +394,30 @@ fn write_by_kind(changes: &[Change], out: &mut dyn Write) -> Result<(), Failure>
     Ok(())
 }
 
-/// The machine that both files of a pair run on where nothing else is said.
+/// The machine that both files of a pair run on where neither a flag nor both paths say another.
 const DEFAULT_MODE: &str = "v5e/default/as-compiled";
 
+/// The machine of a pair: the one that was asked for, else the one for which both files were compiled by their paths, else v5e.
+pub(in crate::cli) fn mode_or_that_of_paths(asked: Option<&Mode>, paths: [&Path; 2]) -> Result<Mode, Failure> {
+    if let Some(mode) = asked {
+        return Ok(mode.clone());
+    }
+    let [one, other] = paths.map(mode_of);
+    match (one?, other?) {
+        (Some(one), Some(other)) if one == other => Ok(one),
+        _ => DEFAULT_MODE.parse().map_err(|error| Failure::Message(format!("{DEFAULT_MODE}: {error}"))),
+    }
+}
+
 /// The help of `--mode`, which lists the folders of the compilers that this build emulates.
-fn mode_help() -> String {
+pub(in crate::cli) fn mode_help() -> String {
     let below = |compiler: EmulatedCompiler| {
         format!(", and {}/default/as-compiled below {}", compiler.off.chip.name, compiler.dump_folder)
     };
     let below: String = emulated_compilers().into_iter().map(below).collect();
     format!(
-        "Machine to run them on, as chip/precision/excess[+key=value...] [default: {DEFAULT_MODE}; in folders \
-         CHIP/default/as-compiled below tpu/CHIP{below}]"
+        "Machine to run them on, as chip/precision/excess[+key=value...] [default: {DEFAULT_MODE}; of two files below \
+         tpu/CHIP its CHIP/default/as-compiled{below}]"
     )
 }
 

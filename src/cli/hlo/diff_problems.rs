@@ -19,6 +19,8 @@ pub struct DiffProblems {
     tests: Vec<Test>,
     /// The inputs for which the results of all pairs that were run are equal, if they are; `None` where no pair was run.
     equal: Option<Option<EqualFor>>,
+    /// Whether the results of tokens of all pairs that were run are equal; `None` where no pair has any.
+    equal_tokens: Option<bool>,
 }
 
 /// The inputs for which results are equal.
@@ -72,8 +74,10 @@ pub fn told(before: &Path, module: &Module, changes: &[Change], results: &[Outco
 }
 
 impl DiffProblems {
-    /// Notes that a pair was run, and for which inputs its results are equal.
-    pub fn ran(&mut self, equal: Option<EqualFor>) {
+    /// Notes that a pair was run, for which inputs its results are equal, and whether its results of tokens are, if it has any.
+    pub fn ran(&mut self, equal: Option<EqualFor>, equal_tokens: Option<bool>) {
+        let own = equal_tokens.unwrap_or(true);
+        self.equal_tokens = self.equal_tokens.map(|others| others && own).or(equal_tokens);
         // `None` is the least: one pair that differs decides.
         self.equal = Some(self.equal.map_or(equal, |others| others.min(equal)));
     }
@@ -81,6 +85,11 @@ impl DiffProblems {
     /// The inputs for which no result of the pairs that were run differs, if so.
     pub fn equal_for(&self) -> Option<EqualFor> {
         self.equal.flatten()
+    }
+
+    /// Whether programs with results of tokens were run, and all of these are equal.
+    pub fn has_equal_tokens(&self) -> bool {
+        self.equal_tokens == Some(true)
     }
 
     /// Adds a pair, by its name.

@@ -11,6 +11,7 @@ mod show;
 mod verdict_reason;
 mod why;
 
+pub(super) use diff::{mode_help, mode_or_that_of_paths};
 pub(super) use dump_manifest::DumpManifest;
 pub(super) use eval::inputs;
 pub(super) use input_files::{inputs_beside, inputs_of};

@@ -23,6 +23,8 @@ pub struct Compared<'a> {
     pub modes: [Option<&'a Mode>; 2],
     /// The inputs for which all results are equal bit for bit, if they are.
     pub equal: Option<EqualFor>,
+    /// Whether results of tokens are there, and equal for these inputs.
+    pub has_equal_tokens: bool,
 }
 
 impl Compared<'_> {
@@ -60,6 +62,12 @@ impl Compared<'_> {
                 let source = source_of(self.before);
                 let source = source.as_deref().map_or("PROGRAM.before.hlo".to_string(), shown);
                 let inputs = shown(inputs);
+                if self.has_equal_tokens {
+                    return format!(
+                        "Next: the tokens are equal for these inputs; `ulpgate explore {source} --inputs {inputs}` says whether any \
+                         permitted choice changes them; `--accept FILE --bless` accepts it."
+                    );
+                }
                 format!(
                     "Next: `ulpgate explore {source} --inputs {inputs} --repair` finds the guards that forbid it; `--accept \
                      FILE --bless` accepts it."

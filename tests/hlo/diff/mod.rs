@@ -437,7 +437,7 @@ fn results_are_printed_apart_from_the_changes() {
     assert_eq!((code, err.as_str()), (Some(1), ""));
     let heads: Vec<&str> = out.lines().filter(|l| !l.starts_with("  ")).map(|l| l.split(' ').next().unwrap()).collect();
     assert_eq!(heads, ["rounding-removed", "rounding-removed", "result", "result", "results:", "Next:"]);
-    assert!(out.contains("\nresults: 2 of 4 equal, bit for bit: result 0, result 2\n"), "{out}");
+    assert!(out.contains("\nresults: 2 of 4 equal, bit for bit: result 0 bf16[8,1024], result 2 s32[8]\n"), "{out}");
     assert!(out.contains("result 1 f32[8]: 8 of 8 elements differ\n  dtypes: before is up to "), "{out}");
     assert!(out.contains("keeps no token: 0 before, 6 after, of 8\n"), "{out}");
     // Equal programs have equal results: that, and nothing else.
