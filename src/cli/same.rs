@@ -143,12 +143,9 @@ fn write_witness(path: &Path, imports: [&Import; 2], parting: &Parting) -> Resul
 fn next_step(arguments: &SameArguments, [one, other]: [&Path; 2], modes: &[Mode; 2]) -> String {
     let seconds = arguments.seconds.saturating_mul(10).max(60);
     let [one, other] = [one, other].map(|path| shell_word(&path.to_string_lossy()));
-    let mut asked = format!("--mode {}", modes[0]);
-    if modes[1] != modes[0] {
-        asked.push_str(&format!(" --other-mode {}", modes[1]));
-    }
+    let asked = hlo::mode_flags([Some(&modes[0]), Some(&modes[1]).filter(|other| **other != modes[0])]);
     format!(
-        "`ulpgate hlo diff {one} {other} {asked}` names each operation that changed, and with --inputs, what it does to results; \
+        "`ulpgate hlo diff {one} {other}{asked}` names each operation that changed, and with --inputs, what it does to results; \
          or try more inputs: --seconds {seconds}"
     )
 }

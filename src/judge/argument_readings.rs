@@ -132,8 +132,8 @@ impl Search<'_> {
                 self.offer(&values, is_mask, kind, format!("{name} {verb} read {says}"));
                 // A rotation of neighbours in place of halves: read in that order, and put back. Heads that are moved and put back,
                 // of another dim than the last, are those of other keys: a reading of the repeated keys says so.
-                let last = format!("dim {}", of.dims().len().saturating_sub(1));
-                let is_rotation = says.contains(&last);
+                let width = of.dims().last().copied().unwrap_or(1).max(1);
+                let is_rotation = places.iter().enumerate().all(|(at, place)| at / width == place / width);
                 if is_rotation
                     && values.len() == places.len()
                     && of.dims() == self.evidence.compared.dims

@@ -94,8 +94,8 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
     let (member, values) = &class.members[at];
     let spread = class.spread[0];
     judged.nearest = Some(match named(ground).and_then(|mode| claimed(class, &mode, &compared, distance)) {
-        Some((mode, values, distance)) => near_to(mode, &observed, values, distance / spread),
-        None => near_to(member.modes.first().cloned().unwrap_or_default(), &observed, values, distance / spread),
+        Some((mode, values, distance)) => near_to(mode, &observed, values, [distance, spread]),
+        None => near_to(member.modes.first().cloned().unwrap_or_default(), &observed, values, [distance, spread]),
     });
     if let (Some(truth), Some(error)) = (truth, &judged.error) {
         // Of the named mode; of the nearest one where none is named.
@@ -163,12 +163,12 @@ fn claimed<'a>(class: &'a Class, mode: &str, compared: &Compared, nearest: f64) 
     (distance == nearest || is_order(distance)).then(|| (mode.to_string(), values.as_slice(), distance))
 }
 
-/// The figures of a mode that is near: its distance in units of what orders of sums change.
-fn near_to(mode: String, observed: &[f64], values: &[f64], orders: f64) -> Nearest {
+/// The figures of a mode that is near: its distance is told in units of what orders of sums change, the spread.
+fn near_to(mode: String, observed: &[f64], values: &[f64], [distance, spread]: [f64; 2]) -> Nearest {
     Nearest {
         mode,
         relative_rms: relative_rms(observed, values),
-        orders: if orders.is_nan() { 0.0 } else { orders },
+        orders: if distance == 0.0 { 0.0 } else { distance / spread },
         differences: differences(observed, values),
     }
 }

@@ -22,15 +22,18 @@ pub fn implementations(unary: Unary, accuracy: ResultAccuracy) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
+/// An accuracy that is asked of a function, with the implementations that TPU compilers take for it.
+pub fn accuracy_in_words(unary: Unary, accuracy: ResultAccuracy) -> String {
+    format!("{} ({})", Setting::Accuracy(accuracy), implementations(unary, accuracy))
+}
+
 /// Packed code of bf16, in words.
 pub const PACKED: &str = "packed code of bf16 (tpu7x, FACTS 3.3)";
 
 /// The facts of a file about the code of a function, in words: the accuracy that is asked of it, and packed code.
 pub fn function_code(instruction: &Instruction) -> Vec<String> {
     let accuracy = match (&instruction.op, instruction.accuracy()) {
-        (Op::Unary(unary), Some(accuracy)) => {
-            Some(format!("{} ({})", Setting::Accuracy(accuracy), implementations(*unary, accuracy)))
-        }
+        (Op::Unary(unary), Some(accuracy)) => Some(accuracy_in_words(*unary, accuracy)),
         _ => None,
     };
     accuracy.into_iter().chain(instruction.is_packed().then(|| PACKED.to_string())).collect()

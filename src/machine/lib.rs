@@ -61,7 +61,7 @@ mod weighted;
 
 use ulpgate_ir::{analysis, budget, deadline, ir, name, num, rewrite, scaled, tensor};
 
-pub use accuracy::{PACKED, function_code, implementations};
+pub use accuracy::{PACKED, accuracy_in_words, function_code};
 pub use addend::{Addend, NOTHING, row_sums};
 pub use alike::compute_alike;
 pub use backend::{Backend, Code, DotKernel, Kernel, Ties, UnstableSort, operand_bit};

@@ -69,6 +69,12 @@ fn the_machine_is_the_one_of_the_folder() {
         let alone = folder.exits(0, &["same", &files[0], &files[1]]).out;
         assert!(alone.contains(&rests), "{alone}");
     }
+    // A folder of one's own may be called so as well.
+    fs::create_dir_all(folder.path("tpu/models")).unwrap();
+    folder.write("tpu/models/f.hlo", &program("ROOT r = f32[64] multiply(x, x)"));
+    let own = folder.exits(0, &["same", "tpu/models/f.hlo", "tpu/models/f.hlo"]).out;
+    assert!(own.contains("rests on: the emulated machine v5e/default/as-compiled\n"), "{own}");
+    folder.exits(0, &["hlo", "diff", "tpu/models/f.hlo", "tpu/models/f.hlo"]);
     // Of two chips neither is meant, and a flag is followed before a folder.
     for more in [
         &["a/tpu/v4/f.hlo", "b/tpu/tpu7x/f.hlo"][..],

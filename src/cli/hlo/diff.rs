@@ -9,9 +9,9 @@ use serde_json::json;
 
 use crate::diff::{Change, ChangeKind, Scores, difference, outcomes};
 use crate::file::safetensors;
-use crate::ir::ValueId;
-use crate::machine::{EmulatedCompiler, Mode, chip_of_dumps, emulated_compilers};
-use crate::tensor::Tensor;
+use crate::ir::{Program, Shape};
+use crate::machine::Mode;
+use crate::tensor::{DType, Tensor};
 
 use super::super::check_target;
 use super::super::ci::Formats;
@@ -20,6 +20,7 @@ use super::super::seconds::Limit;
 use super::accepted::{Accepted, ComparedPair};
 use super::diff_problems::{DiffProblems, EqualFor, PrintedFinding, told};
 use super::dump_manifest::DumpManifest;
+use super::dump_mode::{mode_help, mode_of, mode_or_that_of_paths};
 use super::eval::inputs;
 use super::input_files::inputs_of;
 use super::next_command::Compared;
@@ -240,7 +241,7 @@ struct ToldPair {
 /// The results of two programs that were run.
 struct RanPair {
     /// The shapes of the results.
-    results: Vec<String>,
+    results: Vec<Shape>,
     /// Results that differ, by their numbers.
     differing: Vec<usize>,
     /// Whether NaNs have other bits.
@@ -260,6 +261,9 @@ impl RanPair {
 
     /// Whether all results of integers or predicates are equal, if there are any.
     fn equal_tokens(&self) -> Option<bool> {
+        // Tokens and sets that are kept are integers and predicates.
+        let is_of_tokens =
+            |shape: &Shape| shape.dtype().is_some_and(|dtype| dtype.is_integer() || dtype == DType::Pred);
         let tokens = self.results.iter().enumerate().filter(|(_, shape)| is_of_tokens(shape));
         tokens.map(|(at, _)| !self.differing.contains(&at)).reduce(|one, other| one && other)
     }
@@ -283,9 +287,9 @@ impl RanPair {
     }
 }
 
-/// Whether a result of this shape, such as `s32[8]`, may be one of tokens or of what is kept.
-fn is_of_tokens(shape: &str) -> bool {
-    ["s", "u", "pred"].iter().any(|begin| shape.starts_with(begin))
+/// The shapes of a program's results.
+fn shapes(program: &Program) -> Vec<Shape> {
+    program.outputs().into_iter().map(|id| program.entry().instructions[id].shape.clone()).collect()
 }
 
 #[expect(clippy::too_many_lines, reason = "the steps of one command, in order")]
@@ -338,7 +342,6 @@ fn run_pair(
         }
     }
     let is_same = found.changes.is_empty() && differing == 0;
-    let shape_of = |id: ValueId| before.program.entry().instructions[id].shape.to_string();
     let (one, other) = (arguments.before.display().to_string(), arguments.after.display().to_string());
     let of_both = |sides: [&Vec<String>; 2]| -> String {
         let [left, right] = sides;
@@ -371,7 +374,7 @@ fn run_pair(
         found: told(&arguments.before, &module, &found.changes, &results),
         exit: if is_same { Exit::AsExpected } else { Exit::Found },
         ran: arguments.inputs.is_some().then(|| RanPair {
-            results: before.program.outputs().into_iter().map(shape_of).collect(),
+            results: shapes(&before.program),
             differing: results.iter().filter(|r| r.differing > 0).map(|r| r.result).collect(),
             but_for_nans: results.iter().any(|r| r.nans_of_other_bits > 0),
             why,
@@ -392,48 +395,6 @@ fn write_by_kind(changes: &[Change], out: &mut dyn Write) -> Result<(), Failure>
         }
     }
     Ok(())
-}
-
-/// The machine that both files of a pair run on where neither a flag nor both paths say another.
-const DEFAULT_MODE: &str = "v5e/default/as-compiled";
-
-/// The machine of a pair: the one that was asked for, else the one for which both files were compiled by their paths, else v5e.
-pub(in crate::cli) fn mode_or_that_of_paths(asked: Option<&Mode>, paths: [&Path; 2]) -> Result<Mode, Failure> {
-    if let Some(mode) = asked {
-        return Ok(mode.clone());
-    }
-    let [one, other] = paths.map(mode_of);
-    match (one?, other?) {
-        (Some(one), Some(other)) if one == other => Ok(one),
-        _ => DEFAULT_MODE.parse().map_err(|error| Failure::Message(format!("{DEFAULT_MODE}: {error}"))),
-    }
-}
-
-/// The help of `--mode`, which lists the folders of the compilers that this build emulates.
-pub(in crate::cli) fn mode_help() -> String {
-    let below = |compiler: EmulatedCompiler| {
-        format!(", and {}/default/as-compiled below {}", compiler.off.chip.name, compiler.dump_folder)
-    };
-    let below: String = emulated_compilers().into_iter().map(below).collect();
-    format!(
-        "Machine to run them on, as chip/precision/excess[+key=value...] [default: {DEFAULT_MODE}; of two files below \
-         tpu/CHIP its CHIP/default/as-compiled{below}]"
-    )
-}
-
-/// The machine that a file of a folder was compiled for, by its path there, as `scripts/dump_hlo.py` lays files out;
-/// `None` where the path does not say.
-fn mode_of(path: &Path) -> Result<Option<Mode>, Failure> {
-    let parent = path.parent().unwrap_or(Path::new(""));
-    let folders: Vec<&str> = parent.iter().filter_map(|part| part.to_str()).collect();
-    let chip = match folders.iter().position(|folder| *folder == "tpu") {
-        Some(at) => folders.get(at + 1).copied(),
-        None => folders.iter().find_map(|folder| chip_of_dumps(folder)),
-    };
-    let Some(chip) = chip else { return Ok(None) };
-    let mode = format!("{chip}/default/as-compiled").parse();
-    mode.map(Some)
-        .map_err(|error| Failure::Message(format!("{} says no machine ({error}); --mode does", parent.display())))
 }
 
 /// The tensor that `FILE.safetensors:NAME` names; `None` for another text.

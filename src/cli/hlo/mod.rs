@@ -4,6 +4,7 @@ mod accepted;
 mod diff;
 mod diff_problems;
 mod dump_manifest;
+mod dump_mode;
 mod eval;
 mod input_files;
 mod next_command;
@@ -11,8 +12,8 @@ mod show;
 mod verdict_reason;
 mod why;
 
-pub(super) use diff::{mode_help, mode_or_that_of_paths};
 pub(super) use dump_manifest::DumpManifest;
+pub(super) use dump_mode::{mode_flags, mode_help, mode_or_that_of_paths};
 pub(super) use eval::inputs;
 pub(super) use input_files::{inputs_beside, inputs_of};
 

@@ -8,6 +8,7 @@ use crate::machine::Mode;
 use super::super::Failure;
 use super::super::summary::{shell_word, wrap};
 use super::diff_problems::EqualFor;
+use super::dump_mode::mode_flags;
 
 /// A comparison that found something.
 pub struct Compared<'a> {
@@ -32,10 +33,7 @@ impl Compared<'_> {
     pub fn next(&self) -> String {
         let shown = |path: &Path| shell_word(&path.display().to_string());
         let (before, after) = (shown(self.before), shown(self.after));
-        let flags = ["--mode", "--other-mode"].into_iter().zip(self.modes);
-        let modes: String = flags
-            .filter_map(|(flag, mode)| mode.map(|mode| format!(" {flag} {}", shell_word(&mode.to_string()))))
-            .collect();
+        let modes = mode_flags(self.modes);
         if self.accept.is_some() {
             return "Next: `ulpgate same` says whether a change shows in any bit; the same command with --bless accepts what \
                     there is now."

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ir::{Op, Setting, Unary};
-use crate::machine::{PACKED, implementations};
+use crate::machine::{PACKED, accuracy_in_words};
 
 use super::super::change::{Change, ChangeKind};
 use super::super::expression::ExpressionId;
@@ -131,9 +131,7 @@ fn change(
     [before, after]: [BTreeSet<Told>; 2],
 ) -> Option<Change> {
     let in_words = |told: &Told| match (told, unary) {
-        (Told::Setting(setting @ Setting::Accuracy(accuracy)), Some(unary)) => {
-            format!("{setting} ({})", implementations(unary, *accuracy))
-        }
+        (Told::Setting(Setting::Accuracy(accuracy)), Some(unary)) => accuracy_in_words(unary, *accuracy),
         (Told::Setting(setting), _) => setting.to_string(),
         (Told::Packed, _) => PACKED.to_string(),
     };

@@ -130,20 +130,23 @@ fn is_empty(value: &Json) -> bool {
 
 /// The algorithm of a collective, where its configuration has one.
 pub fn algorithm_of(attribute: &Attribute) -> Option<CollectiveAlgorithm> {
-    let (Value::Text(text) | Value::Braces(text) | Value::Word(text)) = &attribute.value else { return None };
-    let config: Json = serde_json::from_str(text).ok()?;
-    algorithm(config.get("collective_algorithm_config")?)
+    algorithm(&value_of(attribute, "collective_algorithm_config")?)
 }
 
 /// The number of packed operations, where a fusion's configuration has one.
 pub fn packed_operations(attribute: &Attribute) -> Option<u64> {
+    value_of(attribute, "bf16_mapped_op_count")?.get("integer")?.as_str()?.parse().ok()
+}
+
+/// The value of a key of a configuration; `None` where it has none.
+fn value_of(attribute: &Attribute, key: &str) -> Option<Json> {
     let (Value::Text(text) | Value::Braces(text) | Value::Word(text)) = &attribute.value else { return None };
-    // Most configurations have none: only what names it is parsed.
-    if !text.contains("\"bf16_mapped_op_count\"") {
+    // Most configurations have no such key: only what names it is parsed.
+    if !text.contains(key) {
         return None;
     }
-    let config: Json = serde_json::from_str(text).ok()?;
-    config.get("bf16_mapped_op_count")?.get("integer")?.as_str()?.parse().ok()
+    let mut config: Map<String, Json> = serde_json::from_str(text).ok()?;
+    config.remove(key)
 }
 
 fn algorithm(value: &Json) -> Option<CollectiveAlgorithm> {

@@ -170,9 +170,8 @@ impl<'a> Tracer<'a> {
             let value = match &instruction.settings {
                 // A setting may change bits in a way that the machine does not follow: equal settings keep equal symbols, others do not.
                 Some(settings) if !self.permits.without_settings => {
-                    let is_decisive =
-                        |setting: &&Setting| !setting.is_promise() && !self.machine.unit.follows(instruction, setting);
-                    under(settings.iter().filter(is_decisive).cloned().collect(), value)
+                    let is_open = |setting: &&Setting| self.machine.unit.leaves_open(instruction, setting);
+                    under(settings.iter().filter(is_open).cloned().collect(), value)
                 }
                 _ => value,
             };

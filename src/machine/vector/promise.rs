@@ -86,6 +86,11 @@ impl VectorUnit {
         }
     }
 
+    /// Whether a setting of an instruction may change bits in a way that this unit does not follow.
+    pub fn leaves_open(&self, instruction: &Instruction, setting: &Setting) -> bool {
+        !setting.is_promise() && !self.follows(instruction, setting)
+    }
+
     /// Whether this unit computes a function of bf16 packed.
     pub(super) fn packs(&self, unary: Unary, dtype: DType) -> bool {
         self.packed && dtype == DType::BF16 && matches!(unary, Unary::Exponential | Unary::Sqrt)

@@ -91,18 +91,19 @@ pub fn repair(
     }
     // Whether a guard helps is a matter of proof: no search for a witness is needed.
     let few = Settings { choices: 1, ..settings.clone() };
-    let with = |set: &[Spot]| -> Result<Repair, ExploreError> {
+    // `None` where time ended before anything was known.
+    let with = |set: &[Spot]| -> Result<Option<Repair>, ExploreError> {
         // A guard is a rounding to bf16 where one stands already: what is declared stays as it is.
         let guarded = with_guards(program, set);
-        let again = explore(&guarded, arguments, results, &few)?;
+        let again = match explore(&guarded, arguments, results, &few) {
+            Err(ExploreError::OutOfTime(_)) => return Ok(None),
+            again => again?,
+        };
         let guards = set.iter().map(|spot| guard(program, spot)).collect();
         let (proven, is_cut_short) = ([count_proven(&again), again.answers.len()], again.out_of_time.is_some());
-        Ok(Repair { guards, program: guarded, proven, is_cut_short })
+        Ok(Some(Repair { guards, program: guarded, proven, is_cut_short }))
     };
-    let mut best = match with(&candidates) {
-        Err(ExploreError::OutOfTime(_)) => return Ok(Err(NoRepair::OutOfTime)),
-        all => all?,
-    };
+    let Some(mut best) = with(&candidates)? else { return Ok(Err(NoRepair::OutOfTime)) };
     let most = best.proven[0];
     // If not even all guards together prove more, no part of them does.
     if most <= count_proven(found) {
@@ -115,12 +116,9 @@ pub fn repair(
         if best.is_cut_short {
             break;
         }
-        let one = match with(&set) {
-            Err(ExploreError::OutOfTime(_)) => {
-                best.is_cut_short = true;
-                break;
-            }
-            one => one?,
+        let Some(one) = with(&set)? else {
+            best.is_cut_short = true;
+            break;
         };
         let is_cut_short = one.is_cut_short;
         if one.proven[0] > best.proven[0] || one.proven[0] == best.proven[0] && one.guards.len() < best.guards.len() {

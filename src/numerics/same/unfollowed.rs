@@ -11,8 +11,9 @@ use super::{Comparand, SameError, parting, some};
 /// The settings of a program that may decide a bit and that its machine does not follow.
 fn settings<'a>(one: &'a Comparand, mode: &Mode) -> Vec<(String, &'a Setting)> {
     let unit = mode.vector_unit();
-    every(one, |instruction, setting| {
-        !setting.is_promise() && !instruction.is_some_and(|instruction| unit.follows(instruction, setting))
+    every(one, |instruction, setting| match instruction {
+        Some(instruction) => unit.leaves_open(instruction, setting),
+        None => !setting.is_promise(),
     })
 }
 
