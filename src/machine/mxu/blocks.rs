@@ -44,6 +44,8 @@ pub(super) struct Problem<'a> {
     pub n: usize,
     pub passes: Passes,
     pub unit: &'a Unit,
+    /// Whether its sums join others: each is then its own, also where that is -0.
+    pub is_part: bool,
 }
 
 impl Problem<'_> {
@@ -104,11 +106,12 @@ impl Problem<'_> {
         Pass { accumulation: self.unit.accumulation, products }
     }
 
-    /// The accumulator's initial value, to which the sum of the first block is added. It is -0 for a fused chain
-    /// that flushes: the result is then that of the chain's last step, also where that is -0.
+    /// The accumulator's initial value, to which the sum of the first block is added. It is -0 for a part of a sum, and for a fused
+    /// chain that flushes: the result is then that of the chain's last step, also where that is -0.
     pub fn initial_sum(&self) -> f32 {
         let whole = self.k > 0 && self.unit.accumulation == Accumulation::Chain;
-        if whole && self.pass().products == Products::FusedFlushed { -0.0 } else { 0.0 }
+        let is_last_step = whole && self.pass().products == Products::FusedFlushed;
+        if self.is_part || is_last_step { -0.0 } else { 0.0 }
     }
 
     pub fn is_shallow(&self) -> bool {

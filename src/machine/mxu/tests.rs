@@ -300,6 +300,26 @@ fn units() -> impl Strategy<Value = Unit> {
     )
 }
 
+/// A sum that goes on over cuts of K keeps the sign of what is flushed, as one without cuts does.
+#[test]
+fn a_flushed_sum_keeps_its_sign_over_cuts_of_k() {
+    for (accumulation, cut) in [(Accumulation::Running, Some(5)), (Accumulation::Block, None)] {
+        for fused in [false, true] {
+            let unit = Unit {
+                block: NonZeroUsize::new(7).unwrap(),
+                accumulation,
+                flush: true,
+                fused,
+                k_block: cut.and_then(NonZeroUsize::new),
+                ..TPU
+            };
+            for seed in 0..200 {
+                agrees([3, 14, 26], [2, 2], seed, Passes::F32, &unit);
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 

@@ -74,10 +74,10 @@ pub fn matmul_on(
     assert!(lhs.len() == m * k && rhs.len() == k * n && out.len() == m * n, "slices of [{m},{k}] x [{k},{n}]");
     let unit = &unit.for_products(k);
     let Some(cut) = unit.k_block.map(NonZeroUsize::get) else {
-        return Problem { lhs, rhs, m, k, n, passes, unit }.run(instructions, out);
+        return Problem { lhs, rhs, m, k, n, passes, unit, is_part: false }.run(instructions, out);
     };
     if unit.accumulation == Accumulation::Running {
-        return go_on(instructions, Problem { lhs, rhs, m, k, n, passes, unit }, cut, out);
+        return go_on(instructions, Problem { lhs, rhs, m, k, n, passes, unit, is_part: false }, cut, out);
     }
     // Each stretch starts from +0, as an accumulator of its own; the published sums of Pallas kernels are such (FACTS 2.5).
     let mut stretch = vec![0.0; m * n];
@@ -86,7 +86,7 @@ pub fn matmul_on(
         // A stretch of K is rows of the right operand, which lie together, but columns of the left one, which do not.
         let left: Vec<f32> = lhs.chunks(k).flat_map(|row| &row[start..end]).copied().collect();
         let right = &rhs[start * n..end * n];
-        let problem = Problem { lhs: &left, rhs: right, m, k: end - start, n, passes, unit };
+        let problem = Problem { lhs: &left, rhs: right, m, k: end - start, n, passes, unit, is_part: false };
         if start == 0 {
             problem.run(instructions, out);
             continue;
@@ -102,7 +102,7 @@ pub fn matmul_on(
 
 /// A product whose K is cut every `cut` products inside of blocks: each pass has one sum, which the sums of all blocks join in order.
 fn go_on(instructions: Instructions, problem: Problem, cut: usize, out: &mut [f32]) {
-    let Problem { lhs, rhs, m, k, n, passes, unit } = problem;
+    let Problem { lhs, rhs, m, k, n, passes, unit, .. } = problem;
     let unit = &Unit { accumulation: Accumulation::Block, ..*unit };
     let flushes = unit.flush && passes == Passes::F32;
     let parts_of = |values: &[f32]| -> Vec<[f32; 3]> {
@@ -127,7 +127,8 @@ fn go_on(instructions: Instructions, problem: Problem, cut: usize, out: &mut [f3
             let lhs: Vec<f32> = left.chunks(k).flat_map(|row| &row[*from..*end]).map(|parts| parts[a]).collect();
             let rhs: Vec<f32> = right[from * n..end * n].iter().map(|parts| parts[b]).collect();
             let k = end - from;
-            Problem { lhs: &lhs, rhs: &rhs, m, k, n, passes: in_pass, unit }.run(instructions, &mut block);
+            let part = Problem { lhs: &lhs, rhs: &rhs, m, k, n, passes: in_pass, unit, is_part: true };
+            part.run(instructions, &mut block);
             for (sum, block) in sum.iter_mut().zip(&block) {
                 *sum += block;
                 *sum = if flushes { flush_f32(*sum) } else { *sum };
