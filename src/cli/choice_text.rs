@@ -1,15 +1,40 @@
 //! A compiler's choices in words.
 
 use crate::hlo::Sources;
-use crate::ir::Op;
+use crate::ir::{Op, Program};
 use crate::rewrite::{Choices, Freedom, Place};
+
+/// The operation that gives a value, with its operands: `div.5 = divide(exp.3, sum.4)`. A file without the places of its source names
+/// a value by its opcode and a number, from which nobody finds the line; the operands lead there. The name alone, if no instruction
+/// has it.
+pub fn definition(program: &Program, name: &str) -> String {
+    let mut all = program
+        .computations
+        .iter()
+        .flat_map(|computation| computation.instructions.iter().map(move |i| (computation, i)));
+    all.find(|(_, instruction)| instruction.name == name).map_or_else(
+        || name.to_string(),
+        |(computation, instruction)| {
+            let operands = instruction.operands.iter().map(|at| computation.instructions[*at].name.as_str());
+            format!("{name} = {}({})", instruction.op.opcode(), operands.collect::<Vec<_>>().join(", "))
+        },
+    )
+}
+
+/// The place of a value in the source, in brackets behind a space; nothing where the file says none.
+pub fn origin_in_brackets(sources: Option<&Sources>, name: &str) -> String {
+    match sources.map(|sources| sources.origin(name)) {
+        Some(origin) if !origin.is_empty() => format!(" ({origin})"),
+        _ => String::new(),
+    }
+}
 
 /// The choices that differ from the declared ones, a line each; values have their places in the source, where a file says them.
 pub fn tell_choices(choices: &Choices, taken: &[usize], sources: Option<&Sources>) -> Vec<String> {
     let taken = choices.points.iter().zip(taken).filter(|(_, option)| **option > 0);
     let line = taken.map(|(point, option)| {
         let readers = point.readers.join(", ");
-        let name = sources.map_or_else(|| point.name.clone(), |sources| sources.name_with_origin(&point.name));
+        let name = format!("{}{}", point.name, origin_in_brackets(sources, &point.name));
         let option_at = |place: &Place| &choices.program.entry().instructions[place.options[*option]];
         let text = match point.freedom {
             Freedom::Narrowing if *option + 1 < point.options() => {

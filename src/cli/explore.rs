@@ -23,10 +23,11 @@ use crate::suite::is_file;
 use crate::tensor::Tensor;
 
 use super::against::compare;
+use super::choice_text::{definition, origin_in_brackets};
 use super::explored_rows::{Page, Row};
 use super::hlo::{inputs, read};
 use super::seconds::from_now;
-use super::summary::wrap;
+use super::summary::{quantity, wrap};
 use super::terminal::note;
 use super::{Exit, Failure, counterexample_files};
 
@@ -101,6 +102,9 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
     let sources = module.as_ref().map(Sources::new);
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
     check_memory(&program, World::Machine).map_err(|error| fail(&error))?;
+    // A search for witnesses takes all the time that it gets: guards are explored in the second half.
+    let searched_until =
+        from_now(arguments.seconds.map(|seconds| if arguments.repair { seconds.div_ceil(2) } else { seconds }));
     let settings = Settings {
         mode: arguments.mode.clone(),
         families: permitted(arguments),
@@ -108,7 +112,7 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
         enclosures: arguments.enclosures,
         margins: arguments.margins,
         any_mode: arguments.any_mode,
-        until,
+        until: searched_until,
         announce,
     };
     if let Some(path) = &arguments.against {
@@ -129,12 +133,16 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
         let not_followed = not_followed(&program);
         Page { settings: &settings, found: &found, rows: &rows, not_followed }.text(out)?;
         if arguments.repair && !rows.iter().all(is_proven) {
+            let settings = Settings { until, ..settings.clone() };
             let repair =
                 repair(&program, &tensors, &arguments.results, &settings, &found).map_err(|error| fail(&error))?;
             match repair {
-                Ok(repair) => tell_repair(&repair, sources.as_ref(), out)?,
+                Ok(repair) => tell_repair(&repair, &program, sources.as_ref(), out)?,
                 Err(why) => tell_no_repair(why, &settings, out)?,
             }
+        }
+        if !arguments.repair && !rows.iter().all(is_proven) {
+            wrap("Next: --repair, for the fewest guards after which every row is proven.", "    ", out)?;
         }
         if let Some(folder) = &arguments.counterexample {
             let small = in_time(arguments, until, || {
@@ -205,10 +213,14 @@ fn announce(choices: usize) {
 }
 
 /// The guards as they stand in HLO, and as a line of JAX.
-fn tell_repair(repair: &Repair, sources: Option<&Sources>, out: &mut dyn Write) -> Result<(), Failure> {
+fn tell_repair(
+    repair: &Repair,
+    declared: &Program,
+    sources: Option<&Sources>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let Repair { guards, program, proven: [proven, rows], is_cut_short } = repair;
-    let s = if guards.len() == 1 { "" } else { "s" };
-    writeln!(out, "with {} guard{s} {proven} of {rows} rows are proven:", guards.len())?;
+    writeln!(out, "with {} {proven} of {rows} rows are proven:", quantity(guards.len(), "guard"))?;
     let text = program.to_string();
     for guard in guards {
         let value = &guard.value;
@@ -216,8 +228,8 @@ fn tell_repair(repair: &Repair, sources: Option<&Sources>, out: &mut dyn Write) 
         let within = if guard.within.is_empty() { "" } else { &format!("of {guard}: ") };
         writeln!(out, "  {within}{}", line.unwrap_or(value).trim())?;
         let jax = "x = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)";
-        let described = sources.map_or_else(|| value.clone(), |sources| sources.name_with_origin(value));
-        writeln!(out, "  in JAX, of what {described} is: {jax}")?;
+        let (defined, origin) = (definition(declared, value), origin_in_brackets(sources, value));
+        writeln!(out, "  in JAX, where x is {defined}{origin}: {jax}")?;
     }
     if *is_cut_short {
         writeln!(out, "time ended before every set of guards was explored: fewer may do; --seconds gives more time")?;
@@ -230,7 +242,9 @@ fn tell_no_repair(why: NoRepair, settings: &Settings, out: &mut dyn Write) -> Re
     writeln!(out, "no repair: {why}")?;
     let is_of_roundings = |family: &&Family| family.name == "rounding";
     let next = match why {
-        NoRepair::OutOfTime => "Next: a larger --seconds, or fewer rows.",
+        NoRepair::OutOfTime => {
+            "Next: a larger --seconds, fewer rows, or --choices 0, which leaves all the time to proofs."
+        }
         _ if !settings.families.iter().all(is_of_roundings) => {
             "Next: choices that no guard forbids flip the row too (orders, algebra, functions): --permit rounding --repair asks of \
              left-out roundings alone. Against the others only values that lie farther apart help: compute those that the rows \

@@ -8,6 +8,7 @@ use crate::ir::movement::index_of;
 
 use super::Failure;
 use super::choice_text::tell_choices;
+use super::summary::quantity;
 
 /// The report on one row.
 #[derive(serde::Serialize)]
@@ -108,9 +109,9 @@ impl Page<'_> {
         let families: Vec<&str> = settings.families.iter().map(|family| family.name).collect();
         writeln!(
             out,
-            "outcome {}, {} rows, {}{}; permitted: {}",
+            "outcome {}, {}, {}{}; permitted: {}",
             outcome.join(", "),
-            rows.len(),
+            quantity(rows.len(), "row"),
             settings.mode,
             if settings.any_mode { " or any other mode" } else { "" },
             families.join(", ")
@@ -118,14 +119,14 @@ impl Page<'_> {
         not_followed.iter().try_for_each(|line| writeln!(out, "{line}"))?;
         let searched = match (found.searched.choices, found.searched.is_exhaustive) {
             (0, _) => "none evaluated".to_string(),
-            (count, true) => format!("all evaluated ({count} evaluations)"),
+            (count, true) => format!("all evaluated ({})", quantity(count, "evaluation")),
             (count, false) => format!("{count} evaluated of more"),
         };
         writeln!(
             out,
-            "{} places to choose; choices: {searched}; {} enclosures",
-            found.choices.points.len(),
-            found.enclosures
+            "{} to choose; choices: {searched}; {}",
+            quantity(found.choices.points.len(), "place"),
+            quantity(found.enclosures, "enclosure")
         )?;
         if let Some(over) = &found.out_of_time {
             writeln!(out, "the search ended before it was done: {over}")?;
@@ -152,7 +153,8 @@ impl Page<'_> {
                     }
                 }
                 (None, Some(undecided)) => {
-                    writeln!(out, "row {}: OPEN: {undecided} elements are not decided by one enclosure", row.row)?;
+                    let (elements, are) = (quantity(undecided, "element"), if undecided == 1 { "is" } else { "are" });
+                    writeln!(out, "row {}: OPEN: {elements} {are} not decided by one enclosure", row.row)?;
                 }
                 (None, None) if settings.margins => writeln!(out, "row {}: PROVEN", row.row)?,
                 (None, None) => {}

@@ -36,6 +36,11 @@ pub const WORDS: &[(&str, &str)] = &[
     ),
     ("dtype", "The type of an element, by its HLO name: f32, bf16, s8, pred. `ulpgate list formats` has the floats."),
     (
+        "dtypes",
+        "A line of `hlo diff`: the cost of the declared types, as the error of BEFORE against the truth. The line `compiler` \
+         below it is the change that the compiler adds.",
+    ),
+    (
         "enclosure",
         "An interval for each element that holds every permitted result. A row whose enclosures leave one outcome is proven.",
     ),
@@ -44,6 +49,11 @@ pub const WORDS: &[(&str, &str)] = &[
         "Excess precision: digits that a compiler keeps although the program's type has fewer. With \
          xla_allow_excess_precision, XLA may leave out a rounding to bf16 for one user of a value and keep it for another. A \
          mode's third part says what is left out.",
+    ),
+    (
+        "excess_on",
+        "In the name of a dump: what XLA made of the program with xla_allow_excess_precision on, its default. `excess_off` is \
+         the same with the flag off, and `before` the program before compilation.",
     ),
     (
         "family",

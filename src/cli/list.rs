@@ -8,6 +8,7 @@ use crate::check::CHECKS;
 use crate::diff::ChangeKind;
 use crate::explore::FAMILIES;
 use crate::input::INPUTS;
+use crate::judge::FAULT_KINDS;
 use crate::machine::{CHIPS, PRECISIONS, REFINEMENTS};
 use crate::metric::METRICS;
 use crate::num::FORMATS;
@@ -47,6 +48,7 @@ pub enum Kind {
     Verdicts,
     Changes,
     Families,
+    Faults,
     Reports,
     Words,
     Suites,
@@ -115,6 +117,7 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
     Verdict::ALL.iter().for_each(|v| add(Kind::Verdicts, v.name(), v.doc()));
     ChangeKind::ALL.iter().for_each(|kind| add(Kind::Changes, kind.name(), kind.doc()));
     FAMILIES.iter().for_each(|family| add(Kind::Families, family.name, family.doc));
+    FAULT_KINDS.iter().for_each(|(kind, doc)| add(Kind::Faults, kind, doc));
     REPORTS.iter().for_each(|r| add(Kind::Reports, r.name(), r.doc()));
     add(Kind::Reports, page::FORM.0, page::FORM.1);
     WORDS.iter().for_each(|(word, doc)| add(Kind::Words, word, doc));

@@ -29,9 +29,9 @@ use super::{Exit, Failure};
     after_help = "A and B are what the compiler made of one program for two chips. Without B, A is the program before compilation, and \
     --from and --to name two chips: the table of the compiler's choices of a unit says which dots move. Two folders are compared file \
     for file, those of one name, and a line sums up.\n\n\
-    First come the operations that change, each with its aspect: unit, precision, order, plan or other. Then each result on the \
-    arguments, errors on the first chip -> on the second, and the tokens that change. With a tolerance, honest runs of both sides \
-    are held to the values that the test expects: on given arguments one in each order of sums, else one on each draw.\n\n\
+    First come the tokens that change and each result on the arguments, errors on the first chip -> on the second. With a \
+    tolerance, honest runs of both sides are held to the values that the test expects: on given arguments one in each order of \
+    sums, else one on each draw. Last come the operations that change, each with its aspect: unit, precision, order, plan or other.\n\n\
     survives: every honest run on the second chip passes. flaky: some fail, with a 95 % interval of their share. unsatisfiable: they \
     fail as a rule. A tolerance that does not survive gets a proposal.\n\n\
     Exit codes: 0 the tolerance survives, or without one nothing changes; 1 it does not, or something changes; 2 could not judge."

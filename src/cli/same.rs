@@ -140,14 +140,28 @@ fn write_witness(path: &Path, imports: [&Import; 2], parting: &Parting) -> Resul
 }
 
 /// The command that tells more of two files that are neither proven the same nor seen to part.
-fn next_step(arguments: &SameArguments, [one, other]: [&Path; 2], modes: &[Mode; 2]) -> String {
+fn next_step(arguments: &SameArguments, paths: [&Path; 2], modes: &[Mode; 2]) -> String {
     let seconds = arguments.seconds.saturating_mul(10).max(60);
+    let diff = diff_command(paths, modes);
+    format!(
+        "`{diff}` names each operation that changed, and with --inputs, what it does to results; or try more inputs: --seconds \
+         {seconds}"
+    )
+}
+
+/// The command that says what a difference does to tokens.
+fn next_of_parting(paths: [&Path; 2], modes: &[Mode; 2]) -> String {
+    let diff = diff_command(paths, modes);
+    format!(
+        "`{diff} --inputs IN.safetensors` names each operation that changed, and the tokens that change on your inputs"
+    )
+}
+
+/// The comparison of two programs on their machines.
+fn diff_command([one, other]: [&Path; 2], modes: &[Mode; 2]) -> String {
     let [one, other] = [one, other].map(|path| shell_word(&path.to_string_lossy()));
     let asked = hlo::mode_flags([Some(&modes[0]), Some(&modes[1]).filter(|other| **other != modes[0])]);
-    format!(
-        "`ulpgate hlo diff {one} {other}{asked}` names each operation that changed, and with --inputs, what it does to results; \
-         or try more inputs: --seconds {seconds}"
-    )
+    format!("ulpgate hlo diff {one} {other}{asked}")
 }
 
 fn write_answer(
@@ -167,6 +181,7 @@ fn write_answer(
         match verdict {
             Verdict::Same => value["verdict"] = json!("same"),
             Verdict::Part(parting) => {
+                value["next"] = json!(next_of_parting(paths, modes));
                 value["verdict"] = json!("part");
                 value["at"] = json!(parting.meeting.as_ref().map(ToString::to_string));
                 value["value"] = json!(parting.value.as_ref().map(shown));
@@ -193,6 +208,7 @@ fn write_answer(
             }
             writeln!(out, "  result {}", parting.result)?;
             writeln!(out, "  found by input {tried}; --witness writes it")?;
+            writeln!(out, "  next: {}", next_of_parting(paths, modes))?;
         }
         Verdict::Open(missing) => {
             writeln!(out, "OPEN")?;

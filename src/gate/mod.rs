@@ -52,7 +52,8 @@ pub struct Difference {
     pub row: String,
     /// The kind of change.
     pub change: RowChange,
-    /// `column: old -> new` for each cell that changed, or the fault of the file; empty for a row that is new or gone.
+    /// `column: old -> new` for each cell that changed, those that decide first, or the fault of the file; empty for a row that is
+    /// new or gone.
     pub what: String,
 }
 
@@ -220,11 +221,10 @@ fn rows(file: &str, old: &Table, fresh: &Table, about: &dyn Fn(&Row) -> bool) ->
                 let cells = changed.iter().map(|column| {
                     // A point's value is of the metric that its row names.
                     let figure = fresh.get("metric").filter(|_| *column == "value").unwrap_or(*column);
-                    ReportCell { column: figure, old: cell(old, column), fresh: cell(fresh, column) }
+                    ReportCell { header: column, column: figure, old: cell(old, column), fresh: cell(fresh, column) }
                 });
-                let change = row_change::change(&cells.collect::<Vec<_>>());
-                let what = changed.iter().map(|c| format!("{c}: {} -> {}", cell(old, c), cell(fresh, c)));
-                (change, what.collect::<Vec<_>>().join(", "))
+                let cells: Vec<ReportCell> = cells.collect();
+                (row_change::change(&cells), row_change::told(&cells))
             }
         };
         let row = fresh.get(key).or(old.get(key));

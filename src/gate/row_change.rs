@@ -20,6 +20,8 @@ enum Step {
 
 /// A cell that changed.
 pub(super) struct ReportCell<'a> {
+    /// The column's name in the file.
+    pub header: &'a str,
     /// The column, or the metric that the column holds.
     pub column: &'a str,
     pub old: &'a str,
@@ -40,7 +42,50 @@ pub(super) fn change(cells: &[ReportCell]) -> RowChange {
     }
 }
 
+/// The cells that changed, in words: first those that decide the row's direction, each with its own, then the others that count.
+/// Cells that follow from them, such as the place and the bits of the worst element, are counted, unless nothing else changed.
+pub(super) fn told(cells: &[ReportCell]) -> String {
+    let mut steps: Vec<(&ReportCell, (ColumnDirection, Step))> = cells.iter().map(|cell| (cell, cell.step())).collect();
+    steps.sort_by_key(|(_, (_, step))| match step {
+        Step::Worse => 0,
+        Step::Better => 1,
+        Step::Open => 2,
+        Step::Follows => 3,
+    });
+    let describes = |direction: ColumnDirection| direction == ColumnDirection::Describes;
+    let counts = steps.iter().filter(|(_, (direction, _))| !describes(*direction)).count();
+    let is_shown = |direction: ColumnDirection| counts == 0 || !describes(direction);
+    let shown = steps.iter().filter(|(_, (direction, _))| is_shown(*direction)).map(|(cell, (_, step))| {
+        let (old, fresh) = cell.short();
+        let direction = match step {
+            Step::Worse => " (worse)",
+            Step::Better => " (better)",
+            Step::Open | Step::Follows => "",
+        };
+        format!("{}: {old} -> {fresh}{direction}", cell.header)
+    });
+    let shown: Vec<String> = shown.collect();
+    let left = match steps.len() - shown.len() {
+        0 => String::new(),
+        1 => "; and a cell that follows".to_string(),
+        left => format!("; and {left} cells that follow"),
+    };
+    shown.join(", ") + &left
+}
+
 impl ReportCell<'_> {
+    /// Both values, figures to four digits where these tell them apart. The report has them whole.
+    fn short(&self) -> (String, String) {
+        let whole = (self.old.to_string(), self.fresh.to_string());
+        let (ColumnDirection::Figure(_), Ok(old), Ok(fresh)) =
+            (direction_of(self.column), self.old.parse::<f64>(), self.fresh.parse::<f64>())
+        else {
+            return whole;
+        };
+        let (old, fresh) = (four_digits(old, &whole.0), four_digits(fresh, &whole.1));
+        if old == fresh { whole } else { (old, fresh) }
+    }
+
     fn step(&self) -> (ColumnDirection, Step) {
         let direction = direction_of(self.column);
         let step = match direction {
@@ -94,14 +139,56 @@ impl ReportCell<'_> {
     }
 }
 
+/// Four digits of a figure; `whole` where it is short.
+fn four_digits(value: f64, whole: &str) -> String {
+    let scientific = format!("{value:.3e}");
+    let exponent = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
+    match exponent {
+        Some(exponent @ -3..=3) if whole.len() > 7 => {
+            let decimals = usize::try_from(3 - exponent).unwrap_or(0);
+            format!("{value:.decimals$}")
+        }
+        Some(_) if whole.len() > 7 => scientific,
+        _ => whole.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn of(cells: &[(&str, &str, &str)]) -> RowChange {
         let cells: Vec<ReportCell> =
-            cells.iter().map(|(column, old, fresh)| ReportCell { column, old, fresh }).collect();
+            cells.iter().map(|(column, old, fresh)| ReportCell { header: column, column, old, fresh }).collect();
         change(&cells)
+    }
+
+    /// The deciding cell comes first and says its direction; the others follow, and those that only describe are counted.
+    #[test]
+    fn the_deciding_cell_comes_first() {
+        let cells = |list: &[(&'static str, &'static str, &'static str)]| {
+            let cell = |(column, old, fresh): &(&'static str, &'static str, &'static str)| ReportCell {
+                header: *column,
+                column: *column,
+                old: *old,
+                fresh: *fresh,
+            };
+            told(&list.iter().map(cell).collect::<Vec<_>>())
+        };
+        let row = [
+            ("index", "7", "9"),
+            ("max_ulp", "8.482800465077162", "2.5"),
+            ("mean_ulp", "0.00012345678", "0.00022345678"),
+            ("rows", "4", "5"),
+            ("value_hex", "0x1", "0x2"),
+        ];
+        let told = "mean_ulp: 1.235e-4 -> 2.235e-4 (worse), max_ulp: 8.483 -> 2.5 (better), rows: 4 -> 5; and 2 cells that follow";
+        assert_eq!(cells(&row), told);
+        assert_eq!(cells(&row[..1]), "index: 7 -> 9");
+        assert_eq!(cells(&row[..2]), "max_ulp: 8.483 -> 2.5 (better); and a cell that follows");
+        // Figures that four digits do not tell apart are whole.
+        let near = [("max_ulp", "8.482800465077162", "8.482800465077163")];
+        assert_eq!(cells(&near), "max_ulp: 8.482800465077162 -> 8.482800465077163 (worse)");
     }
 
     #[test]

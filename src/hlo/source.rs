@@ -60,14 +60,6 @@ impl<'a> Sources<'a> {
         told.map(|parts: Vec<String>| parts.join(", ")).find(|told| !told.is_empty()).unwrap_or_default()
     }
 
-    /// A value's name with its origin in brackets, where the file says one.
-    pub fn name_with_origin(&self, name: &str) -> String {
-        match self.origin(name) {
-            origin if origin.is_empty() => name.to_string(),
-            origin => format!("{name} ({origin})"),
-        }
-    }
-
     /// Row of a side table behind its number.
     fn row(&self, table: &str, number: &str) -> Option<&'a str> {
         let table = self.module.tables.iter().find(|t| t.heading == table)?;

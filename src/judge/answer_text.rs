@@ -5,10 +5,14 @@ use serde_json::{Value, json};
 use crate::ir::movement::index_of;
 use crate::name::printable_lines;
 
-use super::{Judged, JudgedResult};
+use super::evidence::Pattern;
+use super::{Judged, JudgedResult, Verdict};
 
 /// Modes that a line names.
 const MODES: usize = 4;
+
+/// The share of a difference from which on a cause explains all of it, but for roundings.
+const WHOLE: f64 = 0.995;
 
 /// Tokens that are listed.
 const TOKENS: usize = 8;
@@ -40,9 +44,15 @@ impl JudgedResult {
         let recorded = if self.recorded_as == self.name { String::new() } else { format!(" ({})", self.recorded_as) };
         let mut lines = vec![format!("{}{recorded} {}: {}", self.name, self.shape, self.verdict.name().to_uppercase())];
         lines.extend(self.because.iter().map(|why| format!("  {why}")));
-        for pattern in &self.pattern {
-            lines.push(format!("  {}: {} (explains {:.1} %)", pattern.kind, pattern.says, 100.0 * pattern.explained));
+        // Beside a cause of all of it no other is one; the places say where the reader looks.
+        let causes: Vec<&Pattern> = self.pattern.iter().filter(|pattern| !pattern.is_place()).collect();
+        let whole = causes.iter().position(|cause| cause.explained >= WHOLE);
+        for cause in &causes[..whole.map_or(causes.len(), |at| at + 1)] {
+            lines.push(format!("  {}: {} (explains {:.1} %)", cause.kind, cause.says, 100.0 * cause.explained));
         }
+        lines.extend(
+            self.pattern.iter().filter(|pattern| pattern.is_place()).map(|place| format!("  where: {}", place.says)),
+        );
         self.figures(&mut lines);
         lines
     }
@@ -55,10 +65,16 @@ impl JudgedResult {
             let shown: Vec<&str> = self.modes.iter().take(MODES).map(String::as_str).collect();
             lines.push(format!("  same bits: {}{more}", shown.join(", ")));
         } else if let Some(nearest) = &self.nearest {
-            let (mode, rms, orders) = (&nearest.mode, nearest.relative_rms, factor(nearest.orders));
+            let (mode, rms) = (&nearest.mode, nearest.relative_rms);
             let (elements, of) = (nearest.differences.elements, nearest.differences.of);
+            // Of a more accurate result it is the mode that errs: a large multiple would read as a fault.
+            let is_news = self.verdict == Verdict::Conforming && nearest.orders > 10.0;
+            let orders = match is_news {
+                true => String::new(),
+                false => format!(", {} times that of two orders of sums", factor(nearest.orders)),
+            };
             lines.push(format!(
-                "  nearest: {mode}, differs by a relative rms of {rms:.2e}, {orders} times that of two orders of sums; {elements} of {of} elements differ"
+                "  nearest: {mode}, differs by a relative rms of {rms:.2e}{orders}; {elements} of {of} elements differ"
             ));
         }
         if let Some(error) = &self.error {
@@ -73,7 +89,7 @@ impl JudgedResult {
         if let Some(detectable) = &self.detectable {
             lines.push(format!("  power: {detectable}"));
         }
-        if self.outside.elements > 0 || self.outside.unknown > 0 {
+        if self.outside.unknown > 0 {
             let (elements, unknown) = (quantity(self.outside.elements, "element"), self.outside.unknown);
             lines.push(format!("  permitted: {elements} outside, {unknown} not known"));
         }

@@ -39,13 +39,56 @@ impl Compared<'_> {
     }
 }
 
+/// Each kind of [`Pattern`] with its meaning, for `ulpgate explain`: first the causes, then the kinds that only say where a
+/// difference is.
+pub const FAULT_KINDS: &[(&str, &str)] = &[
+    ("factor", "All of a result, or a row of it, has one factor, found by least squares."),
+    ("argument-factor", "The result is that of an argument with one factor, such as a scale applied twice."),
+    (
+        "constant",
+        "The result is that of the program with another number in the place of one of its constants, such as an epsilon.",
+    ),
+    ("divisor", "The result is divided by another number, such as a mean that counts padding."),
+    ("dropped", "Terms of a sum are missing: of a dot a stretch of K."),
+    ("doubled", "Terms of a sum are added twice."),
+    ("scaled", "Terms of a sum have a factor, as where a scale of an earlier block was kept."),
+    ("stale-scale", "Blocks of a scaled format are read with the scale of another block."),
+    (
+        "left-out",
+        "The step that is named was not done: its result is its operand's, as a bias or a cap that was forgotten.",
+    ),
+    ("twice", "The step that is named was done twice, such as a second softmax."),
+    ("one-more", "Integers are one more or less than the program's, as with a wrong zero point."),
+    ("negated", "A value has the other sign."),
+    ("formula", "The result is that of a near formula, such as GELU by tanh for GELU by erf."),
+    ("function", "The result is a function of the right one, such as its square or its logarithm."),
+    ("softmax-axis", "A softmax or a norm is over another dim."),
+    ("transposed", "An argument or the result is read with two dims exchanged."),
+    ("permuted", "Values are read at other places of a dim: moved by one, backwards, or with halves exchanged."),
+    ("exchanged", "Two arguments, gates, heads or experts stand in each other's place."),
+    ("other-row", "A row of the result is that of another row's inputs, such as a stale row of a cache."),
+    ("mask", "A mask hides or shows other places than the program's."),
+    ("fill", "Places that are hidden or padded hold another number than the program's."),
+    ("unwritten", "Lines of the result were never written."),
+    ("rounded", "A value was rounded to a narrower type on the way."),
+    ("narrow-sum", "A sum was kept in a narrower type than f32."),
+    ("narrow-type", "All numbers of the result are those of a narrower type."),
+    ("toward-zero", "Values were rounded toward zero, not to nearest."),
+    ("operands", "Operands of matrix products were rounded, as to the eleven bits of TF32."),
+    ("gpu-unit", "Matrix products have the sums of a GPU's unit, of few bits and many products at once."),
+    ("integer-range", "Integers wrapped or saturated in fewer bits."),
+    ("saturated", "Numbers stay at a largest or least one."),
+    ("rows", "Where the difference is: these rows of the last dim."),
+    ("columns", "Where the difference is: these columns."),
+    ("element", "Where the difference is: one element."),
+    ("elements", "Where the difference is: elements by their flat positions."),
+    ("everywhere", "Where the difference is: in all rows and columns."),
+];
+
 /// A fault that explains a difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pattern {
-    /// Its kind: `factor`, `dropped`, `doubled`, `scaled`, `transposed`, `permuted`, `mask`, `stale-scale`, `rounded`, `narrow-sum`,
-    /// `toward-zero`, `gpu-unit`, `function`, `constant`, `left-out`, `one-more`, `argument-factor`, `other-row`, `rows`, `columns`,
-    /// `element`, `elements`, `everywhere`, `operands`, `exchanged`, `softmax-axis`, `twice`, `fill`, `integer-range`, `unwritten`,
-    /// `formula`, `narrow-type`, `saturated`, `divisor`, `negated`.
+    /// Its kind, one of [`FAULT_KINDS`].
     pub kind: &'static str,
     /// The fault in words, with its places.
     pub says: String,

@@ -220,8 +220,8 @@ fn places(evidence: &Evidence) -> Option<Pattern> {
     }
     if !apart.is_empty() && apart.len() * 2 < residual.len() {
         let is_lost = apart.iter().all(|at| !evidence.compared.observed[*at].is_finite());
-        let are = if is_lost { " are inf or NaN" } else { "" };
-        let says = format!("{} of {} elements{are}: {}", apart.len(), residual.len(), list(apart));
+        let are = if is_lost { "are inf or NaN" } else { "stand out" };
+        let says = format!("{} of {} elements {are}: {}", apart.len(), residual.len(), list(apart));
         return pattern("elements", says, apart.iter().copied().take(32).collect(), 1.0);
     }
     if total == 0.0 {

@@ -154,13 +154,14 @@ fn search_ended(ground: &Ground) -> String {
     )
 }
 
-/// The named mode where it is of the nearest member's class and an order of sums from the result as that one is: it is what the reader
-/// claims. Its name, its results and its distance.
+/// The named mode, which is what the reader claims, where it is of the nearest member's class; unless the nearest is an order of sums
+/// from the result and the named one is not. Its name, its results and its distance.
 fn claimed<'a>(class: &'a Class, mode: &str, compared: &Compared, nearest: f64) -> Option<(String, &'a [f64], f64)> {
     let (_, values) = class.members.iter().find(|(member, _)| member.modes.iter().any(|one| one == mode))?;
     let distance = compared.distance(compared.observed, values);
     let is_order = |distance: f64| distance <= ORDERS * class.spread[0];
-    (distance == nearest || is_order(distance)).then(|| (mode.to_string(), values.as_slice(), distance))
+    (distance == nearest || is_order(distance) || !is_order(nearest))
+        .then(|| (mode.to_string(), values.as_slice(), distance))
 }
 
 /// The figures of a mode that is near: its distance is told in units of what orders of sums change, the spread.

@@ -41,7 +41,7 @@ use crate::oracle::{Demand, Enclosed, Oracle, Prepared, TruthTensor};
 use crate::tensor::{DType, Tensor};
 
 pub use arguments::{bind, parameter_names};
-pub use evidence::Pattern;
+pub use evidence::{FAULT_KINDS, Pattern};
 pub use figures::{DifferenceAt, Differences, ErrorFigures};
 pub use integer_results::Token;
 pub use recording::{Recording, RecordingError};

@@ -3,6 +3,7 @@
 use crate::ir::movement::row_major;
 use crate::tensor::{DType, Data, Tensor};
 
+use super::answer_text::are;
 use super::evidence::{Evidence, Pattern, Runner, budget, dot};
 use super::marked::{Sum, sums, with_mask};
 
@@ -129,14 +130,14 @@ fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
     }
     let other = (kind == "scaled").then_some(factor);
     let name = &evidence.ground.program.entry().instructions[sum.value].name;
-    let of = format!(
-        "of the {} terms of {name}, {}",
-        sum.terms,
-        if hi - lo == 1 { format!("{lo}") } else { format!("{lo} to {}", hi - 1) }
-    );
+    let is_one = hi - lo == 1;
+    let which = if is_one { format!("term {lo}") } else { format!("terms {lo} to {}", hi - 1) };
+    let which = format!("{which} of the {} of {name}", sum.terms);
     let says = match (kind, other) {
-        ("scaled", Some(factor)) => format!("{of} have a factor of {factor:.4}, as of a stale scale"),
-        (kind, _) => format!("{of} {} {kind}", if hi - lo == 1 { "is" } else { "are" }),
+        ("scaled", Some(factor)) => {
+            format!("{which} {} a factor of {factor:.4}, as of a stale scale", if is_one { "has" } else { "have" })
+        }
+        (kind, _) => format!("{which} {} {kind}", are(hi - lo)),
     };
     let places = (lo..hi).take(32).collect();
     Some(Pattern { kind, says, explained, places, factor: other })

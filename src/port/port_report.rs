@@ -43,21 +43,22 @@ impl PortReport {
         }
     }
 
-    /// The report as `ulpgate port` prints it.
+    /// The report as `ulpgate port` prints it: first the tokens, the results and the tolerance, for whose sake the move is judged, then
+    /// the operations as their cause.
     pub fn lines(&self) -> Vec<String> {
         let (from, to) = (&self.from, &self.to);
         let mut lines = vec![format!("{} ({}) -> {} ({})", from.mode, from.file, to.mode, to.file)];
-        lines.extend(self.operation_lines());
         let MovedResults { inputs, results, tokens, truth_unknown } = &self.results;
         lines.push(format!("results on {inputs}, errors against the truth"));
         if let Some(why) = truth_unknown {
             lines.push(format!("  the truth is not known: {}", why.replace(['\n', '\r'], " ")));
         }
-        lines.extend(results.iter().map(result_line));
         lines.extend(tokens.iter().map(token_line));
+        lines.extend(results.iter().map(result_line));
         if let Some(kept) = &self.tolerance {
             lines.extend(tolerance_lines(kept));
         }
+        lines.extend(self.operation_lines());
         lines
     }
 
@@ -68,11 +69,17 @@ impl PortReport {
         let counts: Vec<String> = counts.map(|(aspect, count)| format!("{count} {}", aspect.name())).collect();
         let counts = if counts.is_empty() { "none".to_string() } else { counts.join(", ") };
         let mut lines = vec![format!("operations that change: {counts}")];
-        lines.extend(changes.iter().map(|change| format!("  {change}")));
+        lines.extend(changes.iter().take(SHOWN).map(|change| format!("  {change}")));
+        if changes.len() > SHOWN {
+            lines.push(format!("  and {} more: --json has all", changes.len() - SHOWN));
+        }
         lines.extend(self.operations.notes.iter().map(|note| format!("  note: {note}")));
         lines
     }
 }
+
+/// Operations that are shown.
+const SHOWN: usize = 12;
 
 fn result_line(result: &MovedResult) -> String {
     let MovedResult { result: name, shape, elements, differing, before, after } = result;
@@ -129,10 +136,11 @@ fn share(counts: &HonestCounts) -> String {
     counts.largest.map_or("infinitely much".to_string(), |largest| format!("{largest:.3}"))
 }
 
-/// A distance, to three digits.
+/// A distance to three digits or to its whole ulps; a larger one than a million, as near a truth of almost zero, by its power of ten.
 fn short(value: f64) -> String {
     match value {
         v if v.is_infinite() => "infinitely many".to_string(),
+        v if v >= 1e6 => format!("{v:.2e}"),
         v if v >= 100.0 => format!("{v:.0}"),
         v if v >= 10.0 => format!("{v:.1}"),
         v if v >= 1.0 || v == 0.0 => format!("{v:.2}"),

@@ -155,7 +155,7 @@ fn values_and_guards_have_their_places_in_the_source() {
     let rounding = ["explore", "dumps/tpu/v5e/f.before.hlo", "--permit", "rounding", "--repair"];
     let Ran { out, .. } = folder.exits(1, &[&rounding[..], &inputs[..]].concat());
     assert!(out.contains("div.7 (jit(f)/div, model.py:12) is not rounded for"), "{out}");
-    assert!(out.contains("in JAX, of what div.7 (jit(f)/div, model.py:12) is: x = jax.lax.reduce_precision"), "{out}");
+    assert!(out.contains("in JAX, where x is div.7 = divide(exp.1, div.6) (jit(f)/div, model.py:12): x = jax.lax.reduce_precision"), "{out}");
 }
 
 #[test]

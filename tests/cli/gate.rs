@@ -80,7 +80,7 @@ fn a_complete_repair_is_better() {
     let out = folder.exits(1, &["gate"]).out;
     let told = out.lines().next().unwrap();
     assert!(told.starts_with("better: keep.csv "), "{out}");
-    for cell in ["verdict: expected-finding -> missing-finding", " -> 0", "found_by: dropped_token -> "] {
+    for cell in ["verdict: expected-finding -> missing-finding", " -> 0 (better)", " cells that follow"] {
         assert!(told.contains(cell), "{cell} in {out}");
     }
     assert!(out.contains("\nchanged: fingerprints.csv ") && !out.contains("worse: "), "{out}");

@@ -1,6 +1,6 @@
 //! Recordings with a key, a test a program: what one of them would no longer show is found by a narrow test.
 
-use ulpgate::judge::{JudgedResult, Verdict};
+use ulpgate::judge::{FAULT_KINDS, JudgedResult, Verdict};
 
 use super::judge::{Case, cases, judged};
 
@@ -18,6 +18,9 @@ pub fn recordings(program: &str, outside: bool) {
         let begins_outside =
             |one: &JudgedResult| one.because.first().is_some_and(|why| why.contains("outside of what"));
         assert!(outside || !found.results.iter().any(begins_outside), "{}: {:?}", case.array, found.results);
+        // What is printed can be explained.
+        let kinds = found.results.iter().flat_map(|one| &one.pattern).map(|pattern| pattern.kind);
+        kinds.for_each(|kind| assert!(FAULT_KINDS.iter().any(|(known, _)| *known == kind), "{kind}"));
         seen += 1;
     }
     assert!(seen > 0, "{program} has no such recordings");
@@ -229,7 +232,7 @@ fn faults_of_matmul_bf16_are_named() {
         "matmul_bf16",
         &[
             ["x_blas_doubled", "doubled", "32 to 35 are doubled"],
-            ["x_blas_drop", "dropped", "of the 64 terms of dot_general.1, 21 is dropped"],
+            ["x_blas_drop", "dropped", "term 21 of the 64 of dot_general.1 is dropped"],
         ],
     );
 }
@@ -249,7 +252,7 @@ fn faults_of_matmul_f32_are_named() {
     faults(
         "matmul_f32",
         &[
-            ["x_blas_drop", "dropped", "of the 64 terms of dot_general.1, 21 is dropped"],
+            ["x_blas_drop", "dropped", "term 21 of the 64 of dot_general.1 is dropped"],
             ["x_one_doubled", "doubled", "32 to 35 are doubled"],
             ["x_blas_scale", "factor", "1.001000"],
             ["x_one_scale", "factor", "1.001"],
