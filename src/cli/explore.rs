@@ -102,9 +102,7 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
     let sources = module.as_ref().map(Sources::new);
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
     check_memory(&program, World::Machine).map_err(|error| fail(&error))?;
-    // A search for witnesses takes all the time that it gets: guards are explored in the second half.
-    let searched_until =
-        from_now(arguments.seconds.map(|seconds| if arguments.repair { seconds.div_ceil(2) } else { seconds }));
+    let searched_until = from_now(arguments.seconds.map(|seconds| seconds_of_search(seconds, arguments.repair)));
     let settings = Settings {
         mode: arguments.mode.clone(),
         families: permitted(arguments),
@@ -161,6 +159,11 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
         return Err(fail(&"the outcome has no row, so that nothing was judged"));
     }
     Ok(if rows.iter().all(is_proven) { Exit::AsExpected } else { Exit::Found })
+}
+
+/// Seconds of the search: it takes all that it gets, so that guards have the other half.
+fn seconds_of_search(seconds: u64, has_repair: bool) -> u64 {
+    if has_repair { seconds.div_ceil(2) } else { seconds }
 }
 
 /// The families of choices that are asked for, or that the question has by default.
@@ -289,4 +292,17 @@ fn problem(arguments: &ExploreArguments) -> Result<(Option<Module>, Program, Vec
     let rows = taken.first().map_or(0, Argument::rows) as u64;
     let tensors = generate(&arguments.input, &key, &taken, 0..rows).map_err(|error| fail(&error))?;
     Ok((module, program, tensors))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guards_get_half_of_the_time() {
+        assert_eq!(
+            [seconds_of_search(60, true), seconds_of_search(1, true), seconds_of_search(60, false)],
+            [30, 1, 60]
+        );
+    }
 }

@@ -44,10 +44,7 @@ impl JudgedResult {
         let recorded = if self.recorded_as == self.name { String::new() } else { format!(" ({})", self.recorded_as) };
         let mut lines = vec![format!("{}{recorded} {}: {}", self.name, self.shape, self.verdict.name().to_uppercase())];
         lines.extend(self.because.iter().map(|why| format!("  {why}")));
-        // Beside a cause of all of it no other is one; the places say where the reader looks.
-        let causes: Vec<&Pattern> = self.pattern.iter().filter(|pattern| !pattern.is_place()).collect();
-        let whole = causes.iter().position(|cause| cause.explained >= WHOLE);
-        for cause in &causes[..whole.map_or(causes.len(), |at| at + 1)] {
+        for cause in told_causes(&self.pattern) {
             lines.push(format!("  {}: {} (explains {:.1} %)", cause.kind, cause.says, 100.0 * cause.explained));
         }
         lines.extend(
@@ -104,6 +101,14 @@ impl JudgedResult {
     }
 }
 
+/// The causes, down to the first that explains all of the difference: beside it no other is one.
+fn told_causes(pattern: &[Pattern]) -> Vec<&Pattern> {
+    let mut causes: Vec<&Pattern> = pattern.iter().filter(|one| !one.is_place()).collect();
+    let whole = causes.iter().position(|cause| cause.explained >= WHOLE);
+    causes.truncate(whole.map_or(causes.len(), |at| at + 1));
+    causes
+}
+
 /// A number of things, such as `1 row` or `2 rows`.
 pub(super) fn quantity(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
@@ -135,6 +140,17 @@ mod tests {
         assert_eq!(place(&[3, 4], 5), "[1,1]");
         assert_eq!(place(&[2, 3, 4], 22), "[1,2,2]");
         assert_eq!(place(&[], 0), "[]");
+    }
+
+    #[test]
+    fn no_cause_is_told_behind_one_of_all() {
+        let kinds = |list: &[(&'static str, f64)]| {
+            let of = |(kind, explained): &(&'static str, f64)| Pattern::new(kind, String::new(), *explained);
+            let pattern: Vec<Pattern> = list.iter().map(of).collect();
+            told_causes(&pattern).iter().map(|cause| cause.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(kinds(&[("constant", 1.0), ("scaled", 0.84), ("everywhere", 1.0)]), ["constant"]);
+        assert_eq!(kinds(&[("dropped", 0.88), ("rows", 1.0), ("scaled", 0.84)]), ["dropped", "scaled"]);
     }
 
     #[test]

@@ -24,6 +24,9 @@ const ORDERS: f64 = 4.0;
 /// Factor by which a result's error may exceed that of the least accurate permitted mode.
 const RATIO: f64 = 2.0;
 
+/// Factor by which the named mode may be farther than the nearest one and still stands for it.
+const HARDLY_FARTHER: f64 = 1.1;
+
 /// Factor by which a result errs less than the mode nearest to it, from which on it is a more accurate one, and no fault of that mode.
 const MORE_ACCURATE: f64 = 2.0;
 
@@ -93,8 +96,9 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
     };
     let (member, values) = &class.members[at];
     let spread = class.spread[0];
-    judged.nearest = Some(match named(ground).and_then(|mode| claimed(class, &mode, &compared, distance)) {
-        Some((mode, values, distance)) => near_to(mode, &observed, values, [distance, spread]),
+    let claimed = named(ground).and_then(|mode| claimed(&classes, (class, distance), &mode, &compared));
+    judged.nearest = Some(match claimed {
+        Some((mode, values, distance_and_spread)) => near_to(mode, &observed, values, distance_and_spread),
         None => near_to(member.modes.first().cloned().unwrap_or_default(), &observed, values, [distance, spread]),
     });
     if let (Some(truth), Some(error)) = (truth, &judged.error) {
@@ -154,14 +158,22 @@ fn search_ended(ground: &Ground) -> String {
     )
 }
 
-/// The named mode, which is what the reader claims, where it is of the nearest member's class; unless the nearest is an order of sums
-/// from the result and the named one is not. Its name, its results and its distance.
-fn claimed<'a>(class: &'a Class, mode: &str, compared: &Compared, nearest: f64) -> Option<(String, &'a [f64], f64)> {
-    let (_, values) = class.members.iter().find(|(member, _)| member.modes.iter().any(|one| one == mode))?;
+/// The named mode, which is what the reader claims, in the place of the nearest: where it is of the nearest one's class and an order of
+/// sums from the result, or where it is hardly farther: of what is far from every mode the nearest one is an accident. Its name, its
+/// results, its distance and the spread of its class.
+fn claimed<'a>(
+    classes: &'a [Class],
+    (nearest_class, nearest): (&Class, f64),
+    mode: &str,
+    compared: &Compared,
+) -> Option<(String, &'a [f64], [f64; 2])> {
+    let of_class = |class: &'a Class| class.members.iter().map(move |(member, values)| (class, member, values));
+    let is_named = |member: &Member| member.modes.iter().any(|one| one == mode);
+    let (class, _, values) = classes.iter().flat_map(of_class).find(|(_, member, _)| is_named(member))?;
     let distance = compared.distance(compared.observed, values);
-    let is_order = |distance: f64| distance <= ORDERS * class.spread[0];
-    (distance == nearest || is_order(distance) || !is_order(nearest))
-        .then(|| (mode.to_string(), values.as_slice(), distance))
+    let is_order = std::ptr::eq(class, nearest_class) && distance <= ORDERS * class.spread[0];
+    (is_order || distance <= HARDLY_FARTHER * nearest)
+        .then(|| (mode.to_string(), values.as_slice(), [distance, class.spread[0]]))
 }
 
 /// The figures of a mode that is near: its distance is told in units of what orders of sums change, the spread.

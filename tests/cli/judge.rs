@@ -220,7 +220,12 @@ fn exit_codes_and_json_say_the_verdict() {
         assert!(!schema.errors(&said).is_empty());
     }
     let told = run(&folder, 1, &["--map", "x_blas_drop=out0", "--junit", "judged.xml", "--github"]).out;
-    assert!(told.contains("OUTSIDE") && told.contains("21 is dropped") && told.contains("::error file="), "{told}");
+    assert!(
+        told.contains("OUTSIDE")
+            && told.contains("term 21 of the 64 of dot_general.1 is dropped")
+            && told.contains("::error file="),
+        "{told}"
+    );
     assert!(folder.read("judged.xml").contains("<failure"));
     let unnamed = run(&folder, 2, &[]).err;
     assert!(unnamed.contains("none of its arrays") && unnamed.matches("results.npz").count() == 1, "{unnamed}");

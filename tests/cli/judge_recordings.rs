@@ -54,6 +54,20 @@ fn operands_as_tf32_are_named() {
     assert!(first.says.contains("TF32") && first.explained > 0.99, "{first:?}");
 }
 
+/// Of what is far from every mode the claimed one is told, not one that is nearer by chance.
+#[test]
+fn the_claimed_mode_stands_for_an_accident() {
+    for (program, array) in [("variance_f32", "x_ddof"), ("mlp_f32", "x_tanh"), ("weight_norm_f32", "x_rownorm")] {
+        let found = of(program, array, Some("cpu/highest/off"));
+        let nearest = found.nearest.as_ref().unwrap();
+        assert!(nearest.mode == "cpu/highest/off" && nearest.orders > 1000.0, "{program} {array}: {nearest:?}");
+    }
+    // What is near to another precision is still told to be.
+    let found = of("matmul_f32", "h_one", Some("cpu/highest/off"));
+    let nearest = found.nearest.map(|nearest| nearest.mode).unwrap_or_default() + &found.modes.join(" ");
+    assert!(nearest.contains("/default/"), "{nearest}");
+}
+
 /// Each recording is of a program that has its tests, and there are many of both kinds.
 #[test]
 fn each_recording_has_a_test() {
