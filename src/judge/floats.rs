@@ -96,7 +96,7 @@ pub(super) fn judge(ground: &Ground, output: usize, tensor: &Tensor) -> JudgedRe
     };
     let (member, values) = &class.members[at];
     let spread = class.spread[0];
-    let claimed = named(ground).and_then(|mode| claimed(&classes, (class, distance), &mode, &compared));
+    let claimed = named(ground).and_then(|mode| claimed(&classes, (class, distance), (&mode, ground.part), &compared));
     judged.nearest = Some(match claimed {
         Some((mode, values, distance_and_spread)) => near_to(mode, &observed, values, distance_and_spread),
         None => near_to(member.modes.first().cloned().unwrap_or_default(), &observed, values, [distance, spread]),
@@ -164,7 +164,7 @@ fn search_ended(ground: &Ground) -> String {
 fn claimed<'a>(
     classes: &'a [Class],
     (nearest_class, nearest): (&Class, f64),
-    mode: &str,
+    (mode, part): (&str, Part),
     compared: &Compared,
 ) -> Option<(String, &'a [f64], [f64; 2])> {
     let of_class = |class: &'a Class| class.members.iter().map(move |(member, values)| (class, member, values));
@@ -172,7 +172,7 @@ fn claimed<'a>(
     let (class, _, values) = classes.iter().flat_map(of_class).find(|(_, member, _)| is_named(member))?;
     let distance = compared.distance(compared.observed, values);
     let is_order = std::ptr::eq(class, nearest_class) && distance <= ORDERS * class.spread[0];
-    (is_order || distance <= HARDLY_FARTHER * nearest)
+    (is_order || part != Part::Block && distance <= HARDLY_FARTHER * nearest)
         .then(|| (mode.to_string(), values.as_slice(), [distance, class.spread[0]]))
 }
 

@@ -245,7 +245,7 @@ fn faults_of_matmul_bf16_are_named() {
     faults(
         "matmul_bf16",
         &[
-            ["x_blas_doubled", "doubled", "32 to 35 are doubled"],
+            ["x_blas_doubled", "doubled", "terms 32 to 35 of the 64 of dot_general.1 are doubled"],
             ["x_blas_drop", "dropped", "term 21 of the 64 of dot_general.1 is dropped"],
         ],
     );
@@ -267,13 +267,13 @@ fn faults_of_matmul_f32_are_named() {
         "matmul_f32",
         &[
             ["x_blas_drop", "dropped", "term 21 of the 64 of dot_general.1 is dropped"],
-            ["x_one_doubled", "doubled", "32 to 35 are doubled"],
+            ["x_one_doubled", "doubled", "terms 32 to 35 of the 64 of dot_general.1 are doubled"],
             ["x_blas_scale", "factor", "1.001000"],
             ["x_one_scale", "factor", "1.001"],
-            ["x_blas_stale", "scaled", "0 to 31 have a factor of 1.25"],
+            ["x_blas_stale", "scaled", "terms 0 to 31 of the 64 of dot_general.1 have a factor of 1.25"],
             ["x_blas_permuted", "permuted", "one place earlier in dim 1"],
             ["x_blas_rowswap", "other-row", "row 0 has the values of row 7"],
-            ["x_seq_stretch", "scaled", "16 to 31 have a factor of 1.0100"],
+            ["x_seq_stretch", "scaled", "terms 16 to 31 of the 64 of dot_general.1 have a factor of 1.0100"],
         ],
     );
 }
