@@ -159,8 +159,9 @@ fn search_ended(ground: &Ground) -> String {
 }
 
 /// The named mode, which is what the reader claims, in the place of the nearest: where it is of the nearest one's class and an order of
-/// sums from the result, or where it is hardly farther: of what is far from every mode the nearest one is an accident. Its name, its
-/// results, its distance and the spread of its class.
+/// sums from the result, or where it is hardly farther: of what is far from every mode the nearest one is an accident. A block's
+/// nearest one is quick and computes the rest, so that no other stands for it. Its name, its results, its distance and the spread of
+/// its class.
 fn claimed<'a>(
     classes: &'a [Class],
     (nearest_class, nearest): (&Class, f64),
