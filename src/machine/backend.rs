@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::analysis::Regions;
 use crate::ir::{Computation, DotPlan, Instruction, LibraryFunction, Mark, Op, Shape, ValueId};
-use crate::rewrite::Policy;
+use crate::rewrite::{Policy, live_values};
 use crate::tensor::DType;
 
 use super::code_note::CodeNote;
@@ -160,6 +160,33 @@ pub fn operand_bit(position: usize) -> u64 {
     1 << position.min(63)
 }
 
+/// The plan of each instruction of a computation as a compiler makes it, which drops dead code first: a dead user keeps no
+/// product from being fused into its sum. `of_live` takes the computation without dead values, with the number of users of
+/// each value and one more for the root; a dead value has the plan `of_dead`.
+pub(super) fn plan_live<T: Clone>(
+    computation: &Computation,
+    of_live: impl FnOnce(&Computation, &[usize]) -> Vec<T>,
+    of_dead: T,
+) -> Vec<T> {
+    let with_root = |computation: &Computation| {
+        let mut uses = computation.uses();
+        uses[computation.root] += 1;
+        uses
+    };
+    let kept = live_values(computation);
+    if kept.iter().all(Option::is_some) {
+        return of_live(computation, &with_root(computation));
+    }
+    let alive = computation.compact(&kept);
+    let mut plans = of_live(&alive, &with_root(&alive)).into_iter();
+    kept.into_iter().map(|kept| kept.and_then(|_| plans.next()).unwrap_or(of_dead.clone())).collect()
+}
+
+/// The plan of a dead value, which is computed only where it is asked for by itself: it takes no product in flight.
+pub(super) fn dead_kernel() -> Kernel {
+    Kernel { rounded_operands: u64::MAX, ..Kernel::default() }
+}
+
 /// The kernels of a machine without a backend: nothing is planned but the products that the program itself says are added
 /// before they are rounded ([`Mark::Joined`]). A product with several users is rounded for each.
 pub(super) fn default_plan(computation: &Computation, uses: &[usize]) -> Vec<Kernel> {
@@ -178,8 +205,8 @@ pub(super) fn default_plan(computation: &Computation, uses: &[usize]) -> Vec<Ker
 
 #[cfg(test)]
 mod tests {
-    use super::{Code, default_plan};
-    use crate::ir::{Binary, Builder, Mark};
+    use super::{Code, dead_kernel, default_plan, plan_live};
+    use crate::ir::{Binary, Builder, Instruction, Mark};
     use crate::tensor::DType;
 
     /// On any machine a product that the program joins to its sum is in flight, and users beside it round it.
@@ -200,5 +227,11 @@ mod tests {
         uses[product] += 1;
         let kernels = default_plan(program.entry(), &uses);
         assert_eq!([0, 1].map(|operand| kernels[sum].rounds(operand)), [false, true]);
+        // A dead user takes it rounded, and changes nothing for the others.
+        let unused = Instruction { operands: vec![product], ..program.entry().instructions[sum].clone() };
+        let dead = program.entry().instructions.len();
+        program.computations[entry].instructions.push(unused);
+        let kernels = plan_live(program.entry(), default_plan, dead_kernel());
+        assert_eq!((kernels[sum].rounds(1), kernels[dead].rounds(0)), (false, true));
     }
 }

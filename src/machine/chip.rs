@@ -5,7 +5,7 @@ use std::fmt;
 use crate::analysis::Regions;
 use crate::ir::{Binary, Computation, Op, Unary};
 
-use super::backend::{Backend, Ties};
+use super::backend::{Backend, Ties, plan_live};
 use super::code_note::CodeNote;
 use super::mxu::Accumulation;
 use super::vector::{Divide, ErrorModel, Eup, ScanOrder, StepRounding, SumOrder, ZeroTie};
@@ -70,11 +70,12 @@ impl Chip {
         self.backend.is_some()
     }
 
-    /// A note for each instruction of a computation, where a compiler plans code for this chip. `uses` counts the users of each
-    /// value, and one more for the root.
-    pub fn note_code(&self, computation: &Computation, uses: &[usize], regions: &Regions) -> Vec<CodeNote> {
+    /// A note for each instruction of a computation, where a compiler plans code for this chip.
+    pub fn note_code(&self, computation: &Computation, regions: &Regions) -> Vec<CodeNote> {
         match self.backend {
-            Some(backend) => backend.notes(computation, uses, regions),
+            Some(backend) => {
+                plan_live(computation, |alive, uses| backend.notes(alive, uses, regions), CodeNote::default())
+            }
             None => vec![CodeNote::default(); computation.instructions.len()],
         }
     }

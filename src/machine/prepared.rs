@@ -9,7 +9,7 @@ use crate::deadline;
 use crate::ir::{Binary, Computation, ComputationId, Double, Op, Program, Shape, ValueId};
 use crate::tensor::Tensor;
 
-use super::backend::{Backend, Kernel, default_plan};
+use super::backend::{Backend, Kernel, dead_kernel, default_plan, plan_live};
 use super::divisor::divides_by_one_number;
 use super::eval_error::EvalError;
 use super::evaluate::Machine;
@@ -50,10 +50,11 @@ impl Frame {
     /// The frame of a machine with this backend, whose orders of sums it keeps or not.
     fn new(computation: &Computation, backend: Option<(&dyn Backend, bool)>, regions: &Regions) -> Frame {
         let uses = uses(computation);
-        let mut kernels = match backend {
-            Some((backend, keeps_orders)) => backend.plan(computation, &uses, regions, keeps_orders),
-            None => default_plan(computation, &uses),
+        let of_live = |alive: &Computation, uses: &[usize]| match backend {
+            Some((backend, keeps_orders)) => backend.plan(alive, uses, regions, keeps_orders),
+            None => default_plan(alive, uses),
         };
+        let mut kernels = plan_live(computation, of_live, dead_kernel());
         for (kernel, instruction) in kernels.iter_mut().zip(&computation.instructions) {
             kernel.by_one_number = divides_by_one_number(computation, instruction);
             kernel.packs_quotients = instruction.op == Op::Binary(Binary::Divide) && instruction.is_packed();

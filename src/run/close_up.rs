@@ -85,13 +85,12 @@ impl CloseUp {
             Ok::<_, RunError>(truth.outputs)
         };
         let is_ranked = |_| case.checks.iter().any(|check| check.judge.needs_scores());
-        let measured = case.output.filter(|_| case.metrics.iter().any(|metric| metric.against.is_none()));
         let demanded: Vec<usize> = case
             .checks
             .iter()
             .flat_map(|check| check.judge.demands())
             .map(|(output, _)| output)
-            .chain(measured)
+            .chain(case.measured_output())
             .collect();
         let meant = case.problem.truth.as_ref().unwrap_or(spec);
         let scores = match meant.scores(n, rows.len()).map_err(|e| fail(e.into()))? {
@@ -103,7 +102,7 @@ impl CloseUp {
             None => None,
         };
         Ok(CloseUp {
-            declared: declared(&programs.truths[places.truth].1)?,
+            declared: declared(&programs.truths[places.truth].program)?,
             exact: exact(&prepared.truths[places.truth], &|output| demanded.contains(&output))?,
             program: program.clone(),
             rows,

@@ -18,7 +18,7 @@ use crate::suite::{Case, Problem, TruthType};
 use crate::tensor::Tensor;
 
 use super::cost::{Cost, operations};
-use super::shared::{Group, Prepared, Programs, input_key};
+use super::shared::{Group, Prepared, Programs, TruthProgram, input_key};
 use super::{CaseError, Outcome, RunError};
 
 /// The state of one case after the batches so far.
@@ -111,7 +111,7 @@ fn batch(group: &Group, prepared: &Prepared, rows: Range<usize>, oracle: &Oracle
     let mut stats = Stats::default();
     let mut work = 0.0;
     let mut known = Vec::new();
-    for (at, (_, program)) in programs.truths.iter().enumerate() {
+    for (at, TruthProgram { program, .. }) in programs.truths.iter().enumerate() {
         let cases = programs.cases_of(group, at);
         let fail = |source: CaseError| RunError::of(cases.first().unwrap_or(&first), source);
         let (truth, more) = truth_of(&cases, &prepared.truths[at], &arguments, oracle).map_err(|e| fail(e.into()))?;
@@ -235,13 +235,10 @@ fn truth_of(
 ) -> Result<(Truth, Stats), OracleError> {
     let mut demands = vec![Demand::None; program.outputs()];
     for case in cases {
-        if let Some(output) = case.output
-            && case.metrics.iter().any(|m| m.against.is_none())
-        {
-            demands[output] = match (case.rounded, demands[output]) {
-                // f64 is the finer one, and holds whatever the other case asks for.
-                (TruthType::F64, _) | (_, Demand::Rounded) => Demand::Rounded,
-                (TruthType::Stored, _) => Demand::Stored,
+        if let Some(output) = case.measured_output() {
+            demands[output] = match case.rounded {
+                TruthType::F64 => Demand::Rounded,
+                TruthType::Stored => Demand::Stored,
             };
         }
         for (output, demand) in case.checks.iter().flat_map(|c| c.judge.demands()) {

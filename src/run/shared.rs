@@ -9,7 +9,7 @@ use crate::machine::{self, Mode, compute_alike};
 use crate::oracle;
 use crate::program::{BuildError, ProgramSpec};
 use crate::subject;
-use crate::suite::{Case, PlannedMetric, Problem};
+use crate::suite::{Case, PlannedMetric, Problem, TruthType};
 use crate::tensor::Tensor;
 
 use super::{CaseError, RunError};
@@ -67,12 +67,21 @@ pub(super) struct Programs<'a> {
     /// Programs that are judged, one for all that evaluate it.
     pub problems: Vec<(&'a ProgramSpec, Program)>,
     /// Programs whose results over the real numbers are the truth of some problem.
-    pub truths: Vec<(&'a ProgramSpec, Program)>,
+    pub truths: Vec<TruthProgram<'a>>,
     /// Programs that rank the tokens of some truth.
     pub scores: Vec<Program>,
     /// Programs for the machine, as the compiler leaves them, each with a mode that uses it.
     pub compiled: Vec<(Program, &'a Mode)>,
     pub cases: Vec<Places>,
+}
+
+/// A program whose results over the real numbers are the truth of some cases.
+pub(super) struct TruthProgram<'a> {
+    pub spec: &'a ProgramSpec,
+    pub program: Program,
+    /// The type to which the truth of each measured result is rounded. Cases that ask for two types of one result have two
+    /// truths: a figure must not depend on the cases that run beside it.
+    rounded: BTreeMap<usize, TruthType>,
 }
 
 /// The programs of a case, by position.
@@ -106,7 +115,9 @@ impl<'a> Programs<'a> {
             let (spec, n) = (&case.problem.program, case.problem.n);
             let declared = case.problem.truth.as_ref().unwrap_or(spec);
             let problem = placed(&mut programs.problems, spec, n, rows).map_err(|e| fail(e.into()))?;
-            let truth = placed(&mut programs.truths, declared, n, rows).map_err(|e| fail(e.into()))?;
+            let measured = case.measured_output().map(|output| (output, case.rounded));
+            let truth =
+                placed_truth(&mut programs.truths, (declared, measured), n, rows).map_err(|e| fail(e.into()))?;
             let scores = if case.checks.iter().any(|c| c.judge.needs_scores()) {
                 let scores = declared.scores(n, rows).map_err(|e| fail(e.into()))?;
                 let scores = scores.ok_or_else(|| fail(CaseError::NoTokens { program: declared.to_string() }))?;
@@ -176,6 +187,24 @@ fn placed<'a>(
     Ok(known.len() - 1)
 }
 
+/// The position of the truth of a program, one of whose results may be measured at a type. An unknown one is added.
+fn placed_truth<'a>(
+    known: &mut Vec<TruthProgram<'a>>,
+    (spec, measured): (&'a ProgramSpec, Option<(usize, TruthType)>),
+    n: usize,
+    rows: usize,
+) -> Result<usize, BuildError> {
+    let agrees = |other: &TruthProgram| {
+        measured.is_none_or(|(output, own)| other.rounded.get(&output).is_none_or(|rounded| *rounded == own))
+    };
+    if let Some(at) = known.iter().position(|other| other.spec.is_same_program(spec) && agrees(other)) {
+        known[at].rounded.extend(measured);
+        return Ok(at);
+    }
+    known.push(TruthProgram { spec, program: spec.build(n, rows)?, rounded: BTreeMap::from_iter(measured) });
+    Ok(known.len() - 1)
+}
+
 /// The programs of a group made ready: once, and not for every batch.
 pub(super) struct Prepared<'a> {
     pub programs: &'a Programs<'a>,
@@ -206,7 +235,7 @@ impl<'a> Prepared<'a> {
             fixed,
             held,
             programs,
-            truths: programs.truths.iter().map(|(_, program)| oracle::Prepared::new(program)).collect(),
+            truths: programs.truths.iter().map(|truth| oracle::Prepared::new(&truth.program)).collect(),
             scores: programs.scores.iter().map(oracle::Prepared::new).collect(),
             compiled: programs.compiled.iter().map(|(program, _)| machine::Prepared::new(program)).collect(),
         })

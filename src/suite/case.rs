@@ -105,6 +105,11 @@ impl Case {
         let Problem { suite, program, input, n, seed, .. } = problem;
         format!("{suite}/{program}/{}/{input}/{n}/{seed}", subject.id())
     }
+
+    /// Position of the result that metrics measure against the truth; `None` where none does.
+    pub fn measured_output(&self) -> Option<usize> {
+        self.output.filter(|_| self.metrics.iter().any(|metric| metric.against.is_none()))
+    }
 }
 
 /// A choice of cases, by what a case itself is.

@@ -6,6 +6,7 @@ mod collectives;
 mod compiled;
 mod complex;
 mod complex_arrays;
+mod dead_code;
 mod decompositions;
 mod devices;
 mod diff;

@@ -71,7 +71,7 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
         let mut uses = computation.uses();
         uses[computation.root] += 1;
         let planned = habits.chip.filter(|_| habits.plans_code);
-        let notes = planned.map(|chip| chip.note_code(computation, &uses, &analysis.regions)).unwrap_or_default();
+        let notes = planned.map(|chip| chip.note_code(computation, &analysis.regions)).unwrap_or_default();
         let integers = expressions.leaf(ExpressionHead::Integers);
         let (values, regions, constants) =
             (Vec::new(), HashMap::new(), constant_fold::constants(computation, &analysis.regions));

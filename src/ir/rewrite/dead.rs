@@ -7,7 +7,7 @@ use super::Rewritten;
 
 /// `program` without the entry's unused values (parameters stay: they are the signature) and unused computations.
 pub(super) fn eliminate(program: &Program) -> Rewritten {
-    let kept = kept(program.entry());
+    let kept = live_values(program.entry());
     let mut rewritten = program.clone();
     rewritten.computations[program.entry] = program.entry().compact(&kept);
     let origins = kept.into_iter().filter(Option::is_some).collect();
@@ -19,15 +19,15 @@ pub(super) fn eliminate(program: &Program) -> Rewritten {
 pub fn drop_dead_values(program: &Program) -> Rewritten {
     let mut rewritten = eliminate(program);
     for computation in &mut rewritten.program.computations {
-        *computation = computation.compact(&kept(computation));
+        *computation = computation.compact(&live_values(computation));
     }
     // A dead value of a computation may have been the only one that calls another.
     rewritten.program = drop_unused_computations(rewritten.program);
     rewritten
 }
 
-/// Each value that the computation's root depends on, and each parameter.
-fn kept(computation: &Computation) -> Vec<Option<ValueId>> {
+/// Each value that the computation's root depends on, and each parameter; `None` in the place of a dead one.
+pub fn live_values(computation: &Computation) -> Vec<Option<ValueId>> {
     let is_parameter = |id: &ValueId| matches!(computation.instructions[*id].op, Op::Parameter(_));
     let parameters = (0..computation.instructions.len()).filter(is_parameter);
     let live = analysis::live(computation, parameters.chain([computation.root]));

@@ -24,7 +24,7 @@ mod simplify;
 
 pub use axes::{Axes, Axis, IndexBound};
 pub use choices::{Choices, Freedom, MOST_ELEMENTS, MOST_INSTRUCTIONS, Place, Point, Spot};
-pub use dead::{drop_dead_values, drop_unused_computations};
+pub use dead::{drop_dead_values, drop_unused_computations, live_values};
 pub use keep_wide::keep_wide;
 pub use loops::{body_of, with_body_of};
 pub use policy::{CPU, OFF, POLICIES, Policy, find_policy};

@@ -19,6 +19,7 @@ pub mod settings;
 mod signs;
 mod undone;
 mod unsaid;
+mod upgraded;
 mod upstream;
 
 const CHIPS: [&str; 4] = ["tpu/v4", "tpu/v5e", "tpu/v6e", "tpu/tpu7x"];
