@@ -260,6 +260,24 @@ fn pytorch_on_a_cpu_is_measured() {
     );
 }
 
+/// The same PyTorch on an AMD EPYC: other kernels, which do not fuse products and additions and cut K at other places.
+#[test]
+fn pytorch_on_another_cpu_is_measured() {
+    let answers = Answers::read(Path::new("tests/data/probe/torch_amd.npz"), &questions()).unwrap();
+    assert!(answers.about.starts_with("torch 2.15.0"), "{}", answers.about);
+    let blocks =
+        |size: usize| format!("blocks of {size}, each from zero (one addition after the other), joined in order");
+    are_measured(
+        &answers,
+        &[
+            ("matmul f32 default", "products", "rounded before they are added"),
+            ("matmul f32 default", "order at K = 1024", &blocks(512)),
+            ("matmul f32 highest", "order at K = 256", &blocks(128)),
+            ("matmul f32 highest", "order at K = 1024", &blocks(192)),
+        ],
+    );
+}
+
 /// XLA:GPU of jax 0.11.2 on an NVIDIA H200. The matrix unit takes 8 products of TF32 or 16 of bf16 at once, aligned to the largest and
 /// cut two bits below f32's last one, as MMA-Sim (arXiv 2511.10909) has it of Hopper. `high` is TF32 there.
 #[test]
