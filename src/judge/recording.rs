@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::file::safetensors::{self, FileError};
-use crate::file::{npy, npz, read_whole};
+use crate::file::{npy, npz};
 use crate::ir::{Program, Shape};
 use crate::name::hint;
 use crate::tensor::{DType, Data, Tensor, Unfit};
@@ -285,10 +285,7 @@ impl Recording {
                 Ok(npz::read_one(path, name, dtype)?)
             }
             Source::Archive(..) => Err(missing()),
-            Source::Array(path, _) => {
-                let bytes = read_whole(path).map_err(|source| FileError::Unread { path: path.clone(), source })?;
-                Ok(npy::parse_as(path, &bytes, dtype)?)
-            }
+            Source::Array(path, _) => Ok(npy::read_as(path, dtype)?),
         }
     }
 }

@@ -124,7 +124,7 @@ pub enum Order {
 const WARP: usize = 32;
 
 /// Sizes of stretches that are tried, and numbers of lanes.
-const SIZES: [usize; 10] = [2, 4, 8, 16, 32, 64, 128, 256, 384, 512];
+const SIZES: [usize; 11] = [2, 4, 8, 16, 32, 64, 128, 192, 256, 384, 512];
 
 /// Ways in which a stretch may be summed, the plainest first.
 const INNER: [StretchSum; 5] =

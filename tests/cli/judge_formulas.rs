@@ -191,3 +191,29 @@ fn faulty_recordings_of_variance_f32_are_outside() {
     assert!(found.because.iter().any(|why| why.contains("the search for a cause ended")), "{found:?}");
     assert!(found.pattern.iter().any(|one| one.says.contains("all of 1 row and 16 columns")), "{found:?}");
 }
+
+#[test]
+fn honest_recordings_of_log_softmax_f32_conform() {
+    recordings("log_softmax_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_log_softmax_f32_are_outside() {
+    recordings("log_softmax_f32", true);
+}
+
+/// A softmax of probabilities is so even that zeros in the place of the logits explain nearly all of it.
+#[test]
+fn faults_of_log_softmax_f32_are_named() {
+    faults("log_softmax_f32", &[["x_double", "twice", "a softmax of x.1 is taken before that of the program"]]);
+}
+
+#[test]
+fn honest_recordings_of_token_shift_f32_conform() {
+    recordings("token_shift_f32", false);
+}
+
+#[test]
+fn faulty_recordings_of_token_shift_f32_are_outside() {
+    recordings("token_shift_f32", true);
+}

@@ -14,10 +14,11 @@ use ulpgate::budget;
 use ulpgate::diff::difference;
 use ulpgate::evaluation::{RoundTo, evaluate, exact};
 use ulpgate::explore::{Settings as Explored, explore};
-use ulpgate::file::safetensors;
+use ulpgate::file::{npy, npz, safetensors};
 use ulpgate::flow;
 use ulpgate::hlo::{Import, lower_with_libraries, lower_with_opaque, parse};
 use ulpgate::ir::{Binary, Program, Shape, Unary};
+use ulpgate::judge::Recording;
 use ulpgate::machine::{Mode, find_chip};
 use ulpgate::same::{self, compare};
 use ulpgate::tensor::{DType, Data, Tensor};
@@ -345,4 +346,40 @@ fn safetensors_that_do_not_fit_are_refused() {
     std::fs::remove_file(&path).unwrap();
     assert!(of_tensor.contains("tensor `x`") && of_tensor.contains("2048.0 GiB"), "{of_tensor}");
     assert!(of_header.contains("the header") && of_header.contains("1024.0 GiB"), "{of_header}");
+}
+
+/// An array of NumPy is read whole: there is room for its bytes and for the array that is made of them, in a file of its own and in
+/// an archive.
+#[test]
+fn arrays_of_numpy_that_do_not_fit_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    let mut header =
+        b"\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (5000000000,), }".to_vec();
+    header.resize(127, b' ');
+    header.push(b'\n');
+    let mut file = std::fs::File::create(&path).unwrap();
+    file.write_all(&header).unwrap();
+    file.set_len(128 + 20_000_000_000).unwrap();
+    let archive = folder.path().join("x.npz");
+    std::fs::write(&archive, npz::write(&[("a".to_string(), Tensor::new(&[64], Data::F32(vec![0.0; 64])))]).unwrap())
+        .unwrap();
+    // An array of 256 bytes behind a header of 128.
+    let _limit = limited(Some(2 * (128 + 256) - 1));
+    let refused = npy::read(&path).unwrap_err().to_string();
+    assert!(
+        refused.starts_with(&format!("{}: all of its arrays: it needs at least 37.3 GiB", path.display())),
+        "{refused}"
+    );
+    assert!(refused.ends_with("save a part of it, such as fewer rows, or run where there is more memory"), "{refused}");
+    let recording = Recording::open(&path).unwrap();
+    let program =
+        lower_with_libraries(&parse("HloModule m\nENTRY e { ROOT x = f32[5000000000] parameter(0) }").unwrap());
+    let program = program.unwrap().program;
+    let found = recording.resolve(&program).unwrap().remove(0);
+    assert!(recording.read(&program, &found).unwrap_err().to_string().contains("37.3 GiB"));
+    let refused = npz::read_one(&archive, "a", None).unwrap_err().to_string();
+    assert!(refused.contains("file 0 of it: it needs at least 768 bytes"), "{refused}");
+    budget::set_limit(Some(2 * (128 + 256)));
+    assert!(npz::read_one(&archive, "a", None).is_ok());
 }

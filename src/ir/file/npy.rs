@@ -8,7 +8,7 @@ use crate::tensor::{DType, Data, Tensor};
 
 use super::npy_header::{Header, split};
 use super::read_whole;
-use super::safetensors::FileError;
+use super::safetensors::{FileError, room_of_file};
 
 /// The array of a file.
 ///
@@ -16,8 +16,17 @@ use super::safetensors::FileError;
 /// If the file cannot be read, breaks the format, or holds records or element types that this project has not. NumPy has no
 /// bf16 and no 8-bit floats: files with these as raw bytes (`V2`, `V1`) are refused, as their type is not in the file.
 pub fn read(path: &Path) -> Result<Tensor, FileError> {
+    read_as(path, None)
+}
+
+/// As [`read`], of a file whose element type is known from elsewhere: see [`parse_as`].
+///
+/// # Errors
+/// As [`read`], and if its array does not fit in memory.
+pub fn read_as(path: &Path, raw: Option<DType>) -> Result<Tensor, FileError> {
+    let _room = room_of_file(path)?;
     let bytes = read_whole(path).map_err(|source| FileError::Unread { path: path.to_path_buf(), source })?;
-    parse(path, &bytes)
+    parse_as(path, &bytes, raw)
 }
 
 /// As [`read`], from the bytes of a file; `path` only names it in errors.

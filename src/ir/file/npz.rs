@@ -9,12 +9,11 @@ use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
-use crate::budget;
 use crate::name::hint;
 use crate::tensor::{DType, Tensor};
 
 use super::npy;
-use super::safetensors::FileError;
+use super::safetensors::{FileError, room};
 
 /// The ending of the archive's files.
 const ENDING: &str = ".npy";
@@ -139,8 +138,8 @@ impl<'a, R: Read + Seek> Archive<'a, R> {
         let file = self.zip.by_index(place).map_err(fail)?;
         // The directory says how much is unfolded: no more than that is, and nothing that memory has not.
         let size = file.size();
-        let what = || format!("file {place} of {}", self.path.display());
-        let _room = budget::reserve(u128::from(size), what).map_err(|error| malformed(self.path, error.to_string()))?;
+        // The bytes, and the array that is made of them.
+        let _room = room(self.path, 2 * u128::from(size), || format!("file {place} of it"))?;
         let mut bytes = Vec::new();
         let unread = |source| FileError::Unread { path: self.path.to_path_buf(), source };
         file.take(size).read_to_end(&mut bytes).map_err(unread)?;

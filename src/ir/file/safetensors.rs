@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use safetensors::tensor::{Metadata, View};
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 
-use crate::budget;
+use crate::budget::{self, Reserved, TooLarge};
 use crate::name::hint;
 use crate::tensor::{BytesError, DTYPES, DType, Data, Tensor};
 
@@ -26,6 +26,14 @@ pub enum FileError {
         path: PathBuf,
         /// The system's error.
         source: std::io::Error,
+    },
+    /// Its arrays do not fit in memory.
+    #[error("{}: {source}; save a part of it, such as fewer rows, or run where there is more memory", path.display())]
+    Memory {
+        /// The file.
+        path: PathBuf,
+        /// The bytes that are needed, and those that are free.
+        source: TooLarge,
     },
     /// The file could not be written.
     #[error("{}: failed to write it: {source}", path.display())]
@@ -157,6 +165,7 @@ fn format_name(dtype: DType) -> Dtype {
 /// # Errors
 /// If the file cannot be read, breaks the format, or has an element type that this crate does not.
 pub fn read(path: &Path) -> Result<Vec<(String, Tensor)>, FileError> {
+    let _room = room_of_file(path)?;
     let bytes = read_whole(path).map_err(|source| FileError::Unread { path: path.to_path_buf(), source })?;
     parse(path, &bytes)
 }
@@ -205,6 +214,17 @@ pub fn names(path: &Path) -> Result<Vec<String>, FileError> {
     Ok(names)
 }
 
+/// Room for what is read of a file, held until it is there.
+pub(super) fn room(path: &Path, bytes: u128, what: impl FnOnce() -> String) -> Result<Reserved, FileError> {
+    budget::reserve(bytes, what).map_err(|source| FileError::Memory { path: path.to_path_buf(), source })
+}
+
+/// Room for the bytes of a whole file, and for the arrays that are made of them.
+pub(super) fn room_of_file(path: &Path) -> Result<Reserved, FileError> {
+    let metadata = std::fs::metadata(path).map_err(|source| FileError::Unread { path: path.to_path_buf(), source })?;
+    room(path, 2 * u128::from(metadata.len()), || "all of its arrays".to_string())
+}
+
 /// A file with its header, and the bytes of its tensors.
 fn open(path: &Path) -> Result<(std::fs::File, Metadata, std::ops::Range<u64>), FileError> {
     let unread = |source| FileError::Unread { path: path.to_path_buf(), source };
@@ -218,8 +238,7 @@ fn open(path: &Path) -> Result<(std::fs::File, Metadata, std::ops::Range<u64>), 
         let rest = size - LENGTH as u64;
         return Err(malformed(format!("the header claims {claimed} bytes, the file holds {rest} after its length")));
     }
-    let what = || "the header".to_string();
-    let _room = budget::reserve(u128::from(claimed), what).map_err(|error| malformed(error.to_string()))?;
+    let _room = room(path, u128::from(claimed), || "the header".to_string())?;
     let mut header = vec![0; claimed as usize];
     file.read_exact(&mut header).map_err(unread)?;
     let metadata: Metadata = serde_json::from_slice(&header).map_err(|error| malformed(error.to_string()))?;
@@ -258,8 +277,7 @@ pub fn read_one(path: &Path, name: &str) -> Result<Tensor, FileError> {
         return Err(malformed(format!("tensor `{name}` ends at byte {end} of its elements, the file holds {held}")));
     }
     // The bytes, and the elements that are made of them.
-    let what = || format!("tensor `{name}`");
-    let _room = budget::reserve(2 * (end - start) as u128, what).map_err(|error| malformed(error.to_string()))?;
+    let _room = room(path, 2 * (end - start) as u128, || format!("tensor `{name}`"))?;
     let mut bytes = vec![0; end - start];
     file.seek(SeekFrom::Start(elements.start + start as u64)).map_err(unread)?;
     file.read_exact(&mut bytes).map_err(unread)?;

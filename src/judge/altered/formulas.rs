@@ -1,11 +1,12 @@
 //! Formulas that people take for each other: an epsilon outside of a root, a square that is none, a mean that is subtracted, a maximum
-//! that is not, fewer of the largest, other counts to divide by, a difference without its first term.
+//! that is not, fewer of the largest, other counts to divide by, a difference without its first term, a softmax too many.
 
 use crate::analysis::{Reducer, Regions};
 use crate::ir::{Binary, Computation, Instruction, Op, Unary, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 
 use super::super::evidence::{Pattern, Runner};
+use super::softmax_axis::softmax;
 use super::{constant_number, keep, result_with_all, values};
 
 /// Places of a ranking of which the last ones are left out, at most.
@@ -38,6 +39,7 @@ pub(super) fn formulas(runner: &mut Runner) -> Option<Pattern> {
             _ => false,
         };
         if maximum {
+            others.extend(earlier_softmax(entry, id, &known));
             let says = format!("{} is left out: 0 stands in its place", entry.instructions[id].name);
             others.push(Other { id, kind: "left-out", says, numbers: vec![0.0; tensor.len()] });
         }
@@ -82,6 +84,18 @@ fn fewer_of_the_largest(entry: &Computation, id: ValueId, tensor: &Tensor) -> Ve
         numbers: numbers.iter().enumerate().map(|(at, x)| if at % k < kept { *x } else { 0.0 }).collect(),
     };
     (1..*k.min(&MOST_PLACES)).map(kept).collect()
+}
+
+/// A softmax of the values whose maximum is taken, before the one of the program: as of a loss that takes logits and is given
+/// probabilities.
+fn earlier_softmax(entry: &Computation, id: ValueId, known: &[Option<Tensor>]) -> Option<Other> {
+    let instruction = &entry.instructions[id];
+    let Op::Reduce { dims, .. } = &instruction.op else { return None };
+    let (id, [dim]) = (*instruction.operands.first()?, dims.as_slice()) else { return None };
+    let logits = known[id].as_ref()?;
+    let numbers = softmax(&logits.data().to_f64s(), logits.dims(), *dim);
+    let says = format!("a softmax of {} is taken before that of the program", entry.instructions[id].name);
+    Some(Other { id, kind: "twice", says, numbers })
 }
 
 /// The operands of a sum of a value and a constant.

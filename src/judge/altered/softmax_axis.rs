@@ -75,7 +75,7 @@ fn lines(dims: &[usize], dim: usize) -> Vec<Vec<usize>> {
 }
 
 /// The softmax along a dim, in f64.
-fn softmax(numbers: &[f64], dims: &[usize], dim: usize) -> Vec<f64> {
+pub(super) fn softmax(numbers: &[f64], dims: &[usize], dim: usize) -> Vec<f64> {
     let mut values = vec![0.0; numbers.len()];
     for line in lines(dims, dim) {
         let largest = line.iter().map(|at| numbers[*at]).fold(f64::NEG_INFINITY, f64::max);

@@ -143,12 +143,23 @@ impl ToleranceVerdict {
     }
 }
 
+/// A share with two decimals, or as many as show its first two digits: one failed element of 10^4 is some 0.00025 % at least.
+fn percent(share: f64) -> String {
+    let mut decimals = 2;
+    let mut shown = 1000.0 * share;
+    while shown < 1.0 && shown > 0.0 && decimals < 12 {
+        shown *= 10.0;
+        decimals += 1;
+    }
+    format!("{:.decimals$} %", 100.0 * share)
+}
+
 impl fmt::Display for ToleranceVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ToleranceVerdict::Unsatisfiable(why) => write!(f, "unsatisfiable: {why}"),
             ToleranceVerdict::Flaky(Interval { low, high }) => {
-                write!(f, "flaky: {:.2} % to {:.2} % of honest runs fail", 100.0 * low, 100.0 * high)
+                write!(f, "flaky: {} to {} of honest runs fail", percent(*low), percent(*high))
             }
             ToleranceVerdict::Blind(to) => write!(f, "blind to {}", to.join(", ")),
             ToleranceVerdict::Fine => write!(f, "fine"),
@@ -344,6 +355,8 @@ mod tests {
         // flashinfer#3505: 1 of 16,384 elements.
         let Some(ToleranceVerdict::Flaky(rate)) = ToleranceVerdict::of_counts(1, 16_384) else { panic!("no rate") };
         assert!(rate.low < 1.0 / 16_384.0 && 1.0 / 16_384.0 < rate.high);
+        let said = ToleranceVerdict::Flaky(rate).to_string();
+        assert_eq!(said, "flaky: 0.00015 % to 0.034 % of honest runs fail");
         // llama.cpp#16544: 43 of 100 runs at 5e-4; at 7e-4 an error of 1.409e-3 had been seen in 20,000 runs.
         assert!(matches!(ToleranceVerdict::of_counts(43, 100), Some(ToleranceVerdict::Flaky(_))));
         assert!(matches!(ToleranceVerdict::of_counts(1, 20_000), Some(ToleranceVerdict::Flaky(_))));

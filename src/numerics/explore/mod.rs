@@ -42,6 +42,7 @@ use crate::tensor::Tensor;
 
 use proof::{FirstEnclosure, Proof};
 use row_outcome::Outcome;
+use search::{SearchResult, Searching};
 
 pub use counterexample::{Counterexample, Flipped, Seen, counterexample};
 pub use decision::Decision;
@@ -235,14 +236,9 @@ pub fn explore(
     let (mut searched, mut out_of_time) = (Searched::default(), None);
     if !open.is_empty() {
         if settings.choices > 0 {
-            let mut search = search::Search::new(&choices, &outcome, settings, (&prepared, &bound));
-            match deadline::until(settings.until, || search.look(&declared, &open)) {
-                Ok(looked) => looked?,
-                Err(over) => out_of_time = Some(over),
-            }
+            let searching = Searching { choices: &choices, outcome: &outcome, declared: &declared, arguments };
             let witnesses;
-            (witnesses, searched) = search.witnesses();
-            searched.is_exhaustive &= out_of_time.is_none();
+            SearchResult { witnesses, searched, out_of_time } = searching.look(settings, &prepared, &open)?;
             for (row, witness) in witnesses {
                 answers[row] = Answer::Reachable(Box::new(witness));
             }

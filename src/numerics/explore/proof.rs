@@ -17,6 +17,8 @@ use super::row_outcome::Outcome;
 use super::{ExploreError, Settings, allowance};
 use row_blocks::RowBlocks;
 
+pub(super) use row_blocks::RowAxis;
+
 /// Points that the outcome depends on, those of few elements first: what they leave open, whole rows share.
 fn splitting_order(choices: &Choices, outcome: &Outcome) -> Vec<usize> {
     let mut order = choices.points_of(&outcome.values);

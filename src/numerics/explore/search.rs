@@ -1,7 +1,10 @@
 //! The search for witnesses, on the machine.
 
+mod open_rows;
+
 use std::collections::BTreeMap;
 
+use crate::deadline::{self, OutOfTime};
 use crate::ir::{Op, Shape};
 use crate::machine::mxu::Accumulation;
 use crate::machine::vector::{ScanOrder, SumOrder};
@@ -11,6 +14,7 @@ use crate::tensor::{DType, Tensor};
 
 use super::row_outcome::Outcome;
 use super::{ExploreError, Settings, Witness};
+use open_rows::OpenRows;
 
 /// The extent of a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,8 +36,51 @@ const LEAST_TRIED: usize = 256;
 /// Instructions that these may evaluate together.
 const MOST_STEPS: usize = 1 << 22;
 
+/// What a search found.
+pub(super) struct SearchResult {
+    /// A witness of each row that has one.
+    pub witnesses: BTreeMap<usize, Witness>,
+    pub searched: Searched,
+    /// Why the search ended before it was done, if it did.
+    pub out_of_time: Option<OutOfTime>,
+}
+
+/// A program of choices that is searched: with its outcome as declared, and its arguments.
+#[derive(Clone, Copy)]
+pub(super) struct Searching<'a> {
+    pub choices: &'a Choices,
+    pub outcome: &'a Outcome,
+    pub declared: &'a [Tensor],
+    pub arguments: &'a [Tensor],
+}
+
+impl Searching<'_> {
+    /// Looks for witnesses for some rows, in a program of these alone where it gives the same results.
+    pub fn look(self, settings: &Settings, prepared: &Prepared, rows: &[usize]) -> Result<SearchResult, ExploreError> {
+        let Some(open) = OpenRows::new(self, settings, rows) else { return self.of_rows(settings, prepared, rows) };
+        let of_open = open.searching();
+        let all: Vec<usize> = (0..rows.len()).collect();
+        let found = of_open.of_rows(settings, &Prepared::new(&of_open.choices.program), &all)?;
+        let witnesses = found.witnesses.into_iter().map(|one| open.among_all(one)).collect();
+        Ok(SearchResult { witnesses, ..found })
+    }
+
+    /// Looks for witnesses for some rows by evaluating all of them.
+    fn of_rows(self, settings: &Settings, prepared: &Prepared, rows: &[usize]) -> Result<SearchResult, ExploreError> {
+        let bound = prepared.bind(self.arguments)?;
+        let mut search = Search::new(self.choices, self.outcome, settings, (prepared, &bound));
+        let out_of_time = match deadline::until(settings.until, || search.look(self.declared, rows)) {
+            Ok(looked) => looked.map(|()| None)?,
+            Err(over) => Some(over),
+        };
+        let (witnesses, mut searched) = search.witnesses();
+        searched.is_exhaustive &= out_of_time.is_none();
+        Ok(SearchResult { witnesses, searched, out_of_time })
+    }
+}
+
 /// A search over the choices of one program.
-pub(super) struct Search<'a> {
+struct Search<'a> {
     choices: &'a Choices,
     outcome: &'a Outcome,
     settings: &'a Settings,
@@ -54,7 +101,7 @@ pub(super) struct Search<'a> {
 type Found = BTreeMap<usize, (usize, Witness)>;
 
 impl<'a> Search<'a> {
-    pub fn new(
+    fn new(
         choices: &'a Choices,
         outcome: &'a Outcome,
         settings: &'a Settings,
@@ -80,12 +127,12 @@ impl<'a> Search<'a> {
     }
 
     /// The witnesses so far, and the number of evaluations for them.
-    pub fn witnesses(self) -> (BTreeMap<usize, Witness>, Searched) {
+    fn witnesses(self) -> (BTreeMap<usize, Witness>, Searched) {
         (self.found.into_iter().map(|(row, (_, witness))| (row, witness)).collect(), self.searched)
     }
 
     /// Looks for witnesses for rows, each of as few choices as were tried.
-    pub fn look(&mut self, declared: &[Tensor], rows: &[usize]) -> Result<(), ExploreError> {
+    fn look(&mut self, declared: &[Tensor], rows: &[usize]) -> Result<(), ExploreError> {
         let all = self.points.iter().map(|at| self.choices.points[*at].options());
         let count = all.fold(1usize, usize::saturating_mul);
         self.searched.is_exhaustive = count <= self.settings.choices;

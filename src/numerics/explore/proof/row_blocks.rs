@@ -13,6 +13,43 @@ use super::super::row_outcome::Outcome;
 /// The elements of a block's largest array, where one row has fewer.
 const ELEMENTS: usize = 1 << 15;
 
+/// The rows of an outcome as an axis of its program, where they never meet: the program for some of them gives what that for all gives
+/// for these.
+pub(in super::super) struct RowAxis {
+    axes: Axes,
+    axis: usize,
+    /// Whether each argument has the rows as its first dim.
+    pub has_rows: Vec<bool>,
+}
+
+impl RowAxis {
+    /// `None` where rows may meet, or are not the first dim of each array that has them.
+    pub fn new(program: &Program, outcome: &Outcome) -> Option<RowAxis> {
+        let axes = Axes::new(program);
+        let place = |id: &ValueId, axis: usize| axes.of_array(*id).iter().position(|own| *own == axis);
+        let axis = *axes.of_array(*outcome.values.first()?).first()?;
+        let are_led = outcome.values.iter().all(|value| place(value, axis) == Some(0));
+        let mut parameters = BTreeMap::new();
+        for (id, instruction) in program.entry().instructions.iter().enumerate() {
+            if let Op::Parameter(number) = instruction.op {
+                parameters.insert(number, place(&id, axis));
+            }
+        }
+        if !are_led || !axes.is_batch(program, axis) || parameters.values().any(|place| place.is_some_and(|at| at > 0))
+        {
+            return None;
+        }
+        let has_rows = parameters.into_values().map(|place| place.is_some()).collect();
+        Some(RowAxis { axes, axis, has_rows })
+    }
+
+    /// The program for so many rows; its values have the numbers that they have in that for all.
+    pub fn program(&self, program: &Program, count: usize) -> Option<Program> {
+        let kept = Kept::from([(self.axis, (0..count).collect())]);
+        Some(self.axes.resize(program, &[], &kept).ok()?.0)
+    }
+}
+
 /// A program for all rows of an outcome, or for blocks of them where rows never meet.
 pub(super) struct RowBlocks {
     /// The program for a block of `size` rows, and for a shorter last one where there is one.
@@ -49,28 +86,11 @@ impl RowBlocks {
         if size >= rows {
             return None;
         }
-        let axes = Axes::new(program);
-        let place = |id: &ValueId, axis: usize| axes.of_array(*id).iter().position(|own| *own == axis);
-        let axis = *axes.of_array(*outcome.values.first()?).first()?;
-        let are_led = outcome.values.iter().all(|value| place(value, axis) == Some(0));
-        let mut parameters = BTreeMap::new();
-        for (id, instruction) in instructions.iter().enumerate() {
-            if let Op::Parameter(number) = instruction.op {
-                parameters.insert(number, place(&id, axis));
-            }
-        }
-        if !are_led || !axes.is_batch(program, axis) || parameters.values().any(|place| place.is_some_and(|at| at > 0))
-        {
-            return None;
-        }
-        let of = |count: usize| {
-            let kept = Kept::from([(axis, (0..count).collect())]);
-            Some(Enclosure::new(&axes.resize(program, &[], &kept).ok()?.0))
-        };
+        let axis = RowAxis::new(program, outcome)?;
+        let of = |count: usize| Some(Enclosure::new(&axis.program(program, count)?));
         let counts = [size, rows % size].into_iter().filter(|count| *count > 0);
         let enclosures = counts.map(of).collect::<Option<Vec<Enclosure>>>()?;
-        let has_rows = parameters.into_values().map(|place| place.is_some()).collect();
-        Some(RowBlocks { enclosures, has_rows, rows, size })
+        Some(RowBlocks { enclosures, has_rows: axis.has_rows, rows, size })
     }
 
     /// The blocks that have one of these rows at least, each with its program and its arguments.
