@@ -409,7 +409,9 @@ fn what_is_wrong_is_said_with_its_place() {
 /// Places of devices are quotients by the sizes of a mesh, also of one that no sharding names.
 #[test]
 fn each_axis_of_a_mesh_has_a_device() {
-    let cut = |meshes: &str| std::fs::read_to_string(place("psum.before.hlo")).unwrap().replace(r#"mesh = #sdy.mesh<["x"=4]>"#, meshes);
+    let cut = |meshes: &str| {
+        std::fs::read_to_string(place("psum.before.hlo")).unwrap().replace(r#"mesh = #sdy.mesh<["x"=4]>"#, meshes)
+    };
     let four = r#"mesh = #sdy.mesh<["x"=4]>"#;
     assert!(lower(&parse(&cut(four)).unwrap()).is_ok());
     for (meshes, why) in [
