@@ -94,6 +94,7 @@ impl LocalErrors {
             let by_place: HashMap<Place, usize> =
                 self.errors.iter().enumerate().map(|(at, error)| (self.in_wide(&error.place), at)).collect();
             let mut effects: Vec<Option<T>> = self.errors.iter().map(|_| None).collect();
+            // A changed run holds arrays of its own. A few for each thread keep all of them busy; all at once would not fit.
             let mut held: Vec<(usize, Walk)> = Vec::new();
             let deadline = deadline::current();
             let run = |(at, walk): (usize, Walk)| Ok((at, measure(walk.finish()?.f64s())));
@@ -165,6 +166,7 @@ fn errors_of(
         let shapes: Vec<&Shape> = exact.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
         let operands: Vec<Operand> = operands.into_iter().map(|operand| operand.map(|value| widen(&value))).collect();
         let kernel = &wide.frames()[place.computation + shift].kernels[place.instruction];
+        // The operands are those of the machine, with all earlier errors in them: what remains is this operation's own.
         let exact = wide.instruction(exact, kernel, operands, &shapes)?.into_whole(exact.shape.elements());
         let parts = differences(got, exact);
         let largest = parts.iter().flatten().fold(0.0, |most: f64, error| most.max(error.abs()));

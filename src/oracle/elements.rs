@@ -105,6 +105,7 @@ impl<A: Arithmetic> Deferred<A> {
     }
 
     fn keep(&self, at: usize, identity: Identity) {
+        // Operands that are known give an identity in one step: to keep it costs more than to make it again.
         if self.depth == 0 {
             return;
         }
@@ -142,6 +143,7 @@ impl<A: Arithmetic> FloatArray<A> {
             Identities::Known { classes, keys } => {
                 first_twins(count, len, lie, |at| [*classes.at(start + at), keys.at(start + at).to_bits()])
             }
+            // Twins only save work: to make all identities for them would cost more than they spare.
             Identities::Deferred(_) => (0..count).collect(),
         }
     }

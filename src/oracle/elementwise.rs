@@ -115,6 +115,7 @@ impl<A: Arithmetic> World<A> {
             Binary::Multiply => Field::Multiply,
             Binary::Divide => Field::Divide,
             Binary::Remainder => {
+                // A remainder jumps at each multiple of the divisor: no key of the operands orders its results.
                 let remainder = |at| {
                     let [a, b] = [x, y].map(|array| self.number(array, at));
                     let number = self.arithmetic.remainder(&a, &b);
@@ -128,6 +129,8 @@ impl<A: Arithmetic> World<A> {
                 let of = |at| {
                     let [a, b] = [x, y].map(|array| self.element(array, at));
                     let number = self.arithmetic.bivariate(function, &a.number, &b.number);
+                    // What is one known number needs no history: it equals that number wherever it comes from. Every NaN that a
+                    // function makes is the one without a sign and payload (IEEE 754-2019 6.2.3).
                     let identity = match self.arithmetic.as_exact(&number) {
                         Some(nan) if nan.is_nan() => Identity::exact(f64::NAN),
                         Some(exact) => Identity::exact(exact),
@@ -165,6 +168,8 @@ impl<A: Arithmetic> World<A> {
         let identities = match self.binary_steps(operation, x, y, left_is_parameter, &numbers) {
             Some((classes, keys)) => Identities::Known { classes, keys },
             None => {
+                // Few elements are ever compared, so identities are made when one is. A chain of such holds the operands of
+                // each of its links, and is therefore cut.
                 let fresh = self.classes.fresh(len as u64);
                 let depth = [x, y].map(FloatArray::depth).into_iter().max().unwrap_or(0);
                 let (x, y, depth) = match depth {

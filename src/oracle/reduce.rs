@@ -133,6 +133,7 @@ impl<A: Arithmetic> Pass<'_, A> {
             }
             Binary::Maximum | Binary::Minimum => {
                 let largest = binary == Binary::Maximum;
+                // Keys order the elements of one class; the init is of another, and is compared as an enclosure.
                 let best = if has_keys { self.extreme_by_key(array, group, largest) } else { None };
                 if let Some(best) = best {
                     let best = self.world.element(array, best);
@@ -146,6 +147,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                 best
             }
             Binary::Multiply => {
+                // No accumulator holds a product exactly: its enclosure grows with each factor.
                 let mut total = init.number.clone();
                 for at in group.positions() {
                     total = self.world.arithmetic.binary(Field::Multiply, &total, &self.world.number(array, at));

@@ -31,12 +31,14 @@ impl<A: Arithmetic> Pass<'_, A> {
         let count = operands.len() / 2;
         let (arrays, updates) = (&operands[..count], &operands[count + 1..]);
         let indices = operands[count].integers();
+        // An index that is open may meet any element: nothing is known of any.
         let Some(starts) = indices.starts() else {
             return Ok(Value::from_parts(shapes[..count].iter().map(|shape| self.forget(shape)).collect()));
         };
         let dims = shapes[0].dims();
         let positions =
             movement::scatter_positions(numbers, dims, &starts, shapes[count].dims(), shapes[count + 1].dims());
+        // HLO leaves the order of updates open, so those of one element are looked at together.
         let mut landed: Vec<Vec<usize>> = vec![Vec::new(); shapes[0].elements()];
         for (from, at) in positions.into_iter().enumerate() {
             if let Some(at) = at {
@@ -66,6 +68,7 @@ impl<A: Arithmetic> Pass<'_, A> {
                         Combiner::Binary(binary) => {
                             updates.fold(array.values[at], |a, b| integer::binary(binary, a, b, array.dtype))
                         }
+                        // Any of several updates may be the last: the element is known where they are equal.
                         Combiner::Update => updates.reduce(|a, b| a.filter(|_| a == b)).unwrap_or(array.values[at]),
                     }
                 };

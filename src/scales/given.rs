@@ -76,17 +76,17 @@ pub enum ScalesError {
     ZeroPoints(String),
     /// Words of 32 bits are in none of the known layouts.
     #[error(
-        "words of 32 bits {elements:?} with scales {scales:?}, zero points {zeros:?} and input {input:?} are in no known layout: GPTQ has [K/8,N] and [groups,N/8], AWQ [K,N/8] and [groups,N/8], compressed-tensors [N,K/8] and [N/8,groups]; in GPTQ and AWQ scales are [groups,N], and `g_idx` has groups of one size"
+        "words of 32 bits {elements:?} with scales {scales:?}, zero points {zeros} and input {input} are in no known layout: GPTQ has [K/8,N] and [groups,N/8], AWQ [K,N/8] and [groups,N/8], compressed-tensors [N,K/8] and [N/8,groups]; in GPTQ and AWQ scales are [groups,N], and `g_idx` has groups of one size"
     )]
     Packed {
         /// Dims of the elements' words.
         elements: Vec<usize>,
         /// Dims of the scales.
         scales: Vec<usize>,
-        /// Dims of the zero points' words, empty without them.
-        zeros: Vec<usize>,
-        /// Dims of the input, empty without it.
-        input: Vec<usize>,
+        /// Dims of the zero points' words, "none" without them.
+        zeros: String,
+        /// Dims of the input, "none" without it.
+        input: String,
     },
     /// Elements are indices of a table.
     #[error(

@@ -154,12 +154,12 @@ pub fn readings(words: &Words) -> Result<Vec<(Layout, Given)>, ScalesError> {
         }
     }
     if found.is_empty() {
-        let dims = |tensor: &Option<Tensor>| tensor.as_ref().map(|one| one.dims().to_vec());
+        let dims = |tensor: &Option<Tensor>| tensor.as_ref().map_or("none".into(), |one| format!("{:?}", one.dims()));
         return Err(ScalesError::Packed {
             elements: words.elements.dims().to_vec(),
             scales: words.scales.dims().to_vec(),
-            zeros: dims(&words.zeros).unwrap_or_default(),
-            input: dims(&words.input).unwrap_or_default(),
+            zeros: dims(&words.zeros),
+            input: dims(&words.input),
         });
     }
     Ok(found)

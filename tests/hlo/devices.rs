@@ -406,6 +406,25 @@ fn what_is_wrong_is_said_with_its_place() {
     }
 }
 
+/// Places of devices are quotients by the sizes of a mesh, also of one that no sharding names.
+#[test]
+fn each_axis_of_a_mesh_has_a_device() {
+    let cut = |meshes: &str| {
+        std::fs::read_to_string(place("psum.before.hlo")).unwrap().replace(r#"mesh = #sdy.mesh<["x"=4]>"#, meshes)
+    };
+    let four = r#"mesh = #sdy.mesh<["x"=4]>"#;
+    assert!(lower(&parse(&cut(four)).unwrap()).is_ok());
+    for (meshes, why) in [
+        (r#"mesh = #sdy.mesh<["x"=0, "y"=4]>"#.to_string(), "mesh `mesh` has no device along `x`"),
+        (r#"mesh = #sdy.mesh<["x"=4, "y"=0]>"#.to_string(), "mesh `mesh` has no device along `y`"),
+        (format!(r#"{four}, other = #sdy.mesh<["z"=0]>"#), "mesh `other` has no device along `z`"),
+        (r#"mesh = #sdy.mesh<["x"=4294967296, "y"=4294967296]>"#.to_string(), "more than 18446744073709551615 devices"),
+    ] {
+        let error = lower(&parse(&cut(&meshes)).unwrap()).unwrap_err().to_string();
+        assert!(error.starts_with("line 1, ") && error.contains(why), "{error}");
+    }
+}
+
 /// An argument may be given once for all devices, or for each; and `show` says how many there are.
 #[test]
 fn arguments_are_given_for_all_or_for_each() {

@@ -100,6 +100,7 @@ fn tables_and_unknown_layouts_are_refused_by_name() {
     };
     let why = refused(vec![("qweight", words(&[8, 8])), ("scales", scales(&[3, 5]))]);
     assert!(matches!(why, ScalesError::Packed { .. }) && why.to_string().contains("AWQ [K,N/8]"), "{why}");
+    assert!(why.to_string().contains("zero points none and input none"), "{why}");
     let bytes = Tensor::new(&[64, 1], Data::U8(vec![0; 64]));
     for name in ["w.quant_map", "w.absmax", "w.quant_state.bitsandbytes__nf4"] {
         let why = refused(vec![("w", bytes.clone()), (name, scales(&[2]))]);

@@ -48,7 +48,7 @@ impl Devices {
         let are_cut = module.is_compiled();
         let named = Named::of(module);
         let replicas = count("replica_count")?.unwrap_or(named.replicas);
-        let partitions = match sharding_mesh::devices(module) {
+        let partitions = match sharding_mesh::devices(module).map_err(fail)? {
             Some(partitions) if !are_cut => partitions,
             _ => count("num_partitions")?.unwrap_or(named.partitions.max(named.devices.div_ceil(replicas))),
         };

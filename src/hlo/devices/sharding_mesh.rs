@@ -41,7 +41,21 @@ pub(crate) fn meshes(attributes: &[Attribute]) -> Vec<(String, Mesh)> {
 }
 
 /// Number of devices of a module's largest mesh; `None` if its header names no mesh.
-pub fn devices(module: &Module) -> Option<usize> {
-    let size = |mesh: &Mesh| mesh.iter().try_fold(1usize, |product, (_, size)| product.checked_mul(*size));
-    meshes(&module.attributes).iter().map(|(_, mesh)| size(mesh).unwrap_or(usize::MAX)).max().filter(|n| *n > 0)
+///
+/// # Errors
+/// If an axis has no device, or a mesh more of them than can be counted: places in a mesh are quotients by its sizes.
+pub fn devices(module: &Module) -> Result<Option<usize>, String> {
+    let mut most = None;
+    for (name, mesh) in meshes(&module.attributes) {
+        let mut devices = 1usize;
+        for (axis, size) in &mesh {
+            if *size == 0 {
+                return Err(format!("mesh `{name}` has no device along `{axis}`: an axis has a size of 1 or more"));
+            }
+            let product = devices.checked_mul(*size);
+            devices = product.ok_or_else(|| format!("mesh `{name}` has more than {} devices", usize::MAX))?;
+        }
+        most = most.max(Some(devices));
+    }
+    Ok(most)
 }

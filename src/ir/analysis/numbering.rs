@@ -132,6 +132,7 @@ impl Numbering {
 
     fn number(&mut self, op: Op, key: Key) -> Number {
         let equality = self.equality;
+        // Operations hold constants, whose equality is looser but for rounding than a hash can tell.
         let alike = self.known.entry(key).or_default();
         if let Some((_, number)) = alike.iter().find(|(other, _)| is_same(equality, &op, other)) {
             return *number;
@@ -183,11 +184,13 @@ impl Numbering {
     /// stability of a sort whose comparator leaves no ties.
     pub fn normal(&self, op: &Op, mut operands: Vec<Number>, regions: &Regions) -> (Op, Vec<Number>) {
         let mut normal = op.clone();
+        // Regions are compared by the numbers of their results: which computation they are says nothing.
         normal.callees_mut().for_each(|region| *region = 0);
         if self.equality != Equality::ButForRounding {
             return (normal, operands);
         }
         if let (Op::Sort { to_apply, .. }, Op::Sort { stable, .. }) = (op, &mut normal) {
+            // Without ties a stable sort and any other give one order.
             *stable |= regions.comparator_but_for_rounding(*to_apply).is_some_and(|found| found.ties.is_some());
         }
         let commutes = match &mut normal {

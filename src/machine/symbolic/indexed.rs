@@ -101,6 +101,7 @@ fn slice(tracer: &Tracer, site: &Site, sizes: &[usize]) -> Symbols {
     let pick = Key::Pick.mixer();
     let mut elements = Vec::with_capacity(sizes.iter().product());
     movement::for_each_index(sizes, |_, index| {
+        // A lane stands for all of an open dim: the place in the slice is what tells its elements apart.
         let from = |d: usize| if open[d] { 0 } else { known(starts[d], dims[d], sizes[d]) };
         let lane = lanes.at((0..dims.len()).map(|d| from(d) + index[d]));
         let mut mixer = pick.and(lane);
@@ -130,6 +131,7 @@ fn update(tracer: &Tracer, site: &Site) -> Symbols {
         for d in (0..dims.len()).filter(|d| open[*d]) {
             mixer = place(mixer, dims[d], sizes[d], starts[d], index[d]);
         }
+        // The element stays where the window does not reach it: a fact holds if it does of both.
         elements[flat] = mixer.symbol().one_of(elements[flat], lane);
     });
     Symbols::Array(site.operands[0].as_array().with_elements(elements))
@@ -174,6 +176,7 @@ fn gather(tracer: &Tracer, site: &Site, numbers: &GatherDims) -> Symbols {
         let starts: Vec<Option<Symbol>> = (0..dims.len()).map(|d| start_of(d).filter(|_| open[d])).collect();
         let open: Vec<bool> = starts.iter().map(|start| start.is_some_and(|start| !start.is_known())).collect();
         let at = |d: usize| starts[d].map_or(0, |start| known(start, dims[d], sizes[d])) + offset[d];
+        // All indices of this element are known: it is the element that they name, and no choice.
         if !open.contains(&true) {
             let strides = movement::row_major(dims);
             elements.push(site.of(0)[(0..dims.len()).map(|d| at(d) * strides[d] as usize).sum::<usize>()]);
@@ -234,6 +237,7 @@ impl<'s> ScatterSteps<'s> {
             Some(start) if (0..=last as i64).contains(&start) => {
                 start as usize + offsets[d]..start as usize + offsets[d] + 1
             }
+            // HLO leaves out an update whose window is not wholly inside, and clamps no start of a scatter.
             Some(_) => 0..0,
             None => offsets[d]..last + offsets[d] + 1,
         }

@@ -98,6 +98,8 @@ fn sort_by_key(tracer: &Tracer, site: &Site, dim: usize, ties: Ties, to_apply: C
     let lanes = site.of(0).len() / length.max(1);
     let place = |lane: usize, i: usize| lane / inner * length * inner + lane % inner + i * inner;
     let region = &tracer.machine.program.computations[to_apply];
+    // A comparator may round its operands to bf16, as compilers make it of a sort in bf16. Keys that are bf16 already are then
+    // compared as they are.
     let narrow = region.instructions.iter().all(|i| match i.shape.dtype() {
         Some(dtype) if dtype.is_float() => matches!(dtype, DType::F32 | DType::BF16),
         _ => true,
@@ -108,6 +110,7 @@ fn sort_by_key(tracer: &Tracer, site: &Site, dim: usize, ties: Ties, to_apply: C
     let counts = |operand: usize| {
         (0..lanes).all(|lane| (0..length).all(|i| site.of(operand)[place(lane, i)].integer() == Some(i as i64)))
     };
+    // Ties by an operand of places 0, 1, 2 are those of a stable sort; by any other operand they are not by the key alone.
     let key = site.shapes.get(found.key)?.element_type();
     if !key.is_float() || key == DType::F64 || ties != Ties::InOrder || !found.ties.is_none_or(counts) {
         return None;
@@ -128,6 +131,7 @@ fn sort_by_key(tracer: &Tracer, site: &Site, dim: usize, ties: Ties, to_apply: C
             if counts {
                 (0..length).for_each(|i| tracer.place_of_row(order.and_count(1).and_count(i).symbol(), length));
             }
+            // The number tells apart what is made of one order: the keys, the places, and an operand that goes with them.
             let row = if operand == found.key {
                 order.and_count(0)
             } else if counts {
@@ -139,6 +143,7 @@ fn sort_by_key(tracer: &Tracer, site: &Site, dim: usize, ties: Ties, to_apply: C
                 sorted[place(lane, i)] = row.and_count(i).symbol();
             }
             if operand == found.key {
+                // A permutation of bf16 numbers is of bf16 numbers: a later rounding to bf16 then changes nothing.
                 let like = of(operand).all(Symbol::is_bf16);
                 let typed = |symbol: Symbol| if like { symbol.in_type(DType::BF16) } else { symbol };
                 (0..length).for_each(|i| sorted[place(lane, i)] = typed(sorted[place(lane, i)]));

@@ -137,6 +137,7 @@ impl<'a> Tracer<'a> {
         mut sketches: Option<&mut Vec<Option<Sketch>>>,
     ) -> Result<Symbols> {
         let (computation, frame) = (&self.program().computations[callee], &self.machine.frames()[callee]);
+        // Symbols of all values together would take more memory than the arrays do: each goes with its last use.
         let mut uses = frame.uses.clone();
         let mut values: Vec<Option<Symbols>> = vec![None; computation.instructions.len()];
         for (id, instruction) in computation.instructions.iter().enumerate() {
@@ -154,6 +155,7 @@ impl<'a> Tracer<'a> {
                     let mut operands: Vec<Symbols> =
                         instruction.operands.iter().filter_map(|o| values[*o].clone()).collect();
                     let kernel = &frame.kernels[id];
+                    // Products without a rounding of their own are for a sum that joins them: any other user has them rounded.
                     for (_, read) in operands.iter_mut().enumerate().filter(|(at, _)| kernel.rounds(*at)) {
                         pairwise::round_products(read);
                     }

@@ -21,6 +21,7 @@ pub(in super::super) fn apply<K: Kernel>(
     [x, y]: [&Intervals; 2],
 ) -> Intervals {
     let run = x.lo.run();
+    // Elements of a run are equal: where all ends have the same runs, one element of each is enough.
     if run == 1 || [&x.hi, &y.lo, &y.hi].iter().any(|column| column.run() != run) {
         return widest(Apply { operands: [x, y], kernel, whole });
     }
@@ -70,6 +71,7 @@ where
                 operand.lo.load(start, lo);
                 operand.hi.load(start, hi);
             }
+            // Whole chunks, also the last one: a loop of a constant length becomes vectors. Results behind the end are not taken.
             for i in 0..CHUNK {
                 let operand = |at: usize| Interval { lo: given[at][0][i], hi: given[at][1][i] };
                 let results = self.kernel.apply(std::array::from_fn(operand));
@@ -79,6 +81,7 @@ where
             }
             let count = CHUNK.min(len - start);
             let is_left_out = |out: &[[f64; CHUNK]; 2], i: usize| out[0][i] > out[1][i];
+            // A fold looks at all places: `any` would end at the first, and a loop with such an end is not made of vectors.
             if out.first().is_some_and(|first| (0..CHUNK).fold(false, |any, i| any | is_left_out(first, i))) {
                 for i in 0..count {
                     if out.first().is_some_and(|first| is_left_out(first, i)) {
