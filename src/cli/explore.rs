@@ -215,6 +215,9 @@ fn announce(choices: usize) {
     }
 }
 
+/// Guards that a person writes by hand.
+const FEW: usize = 4;
+
 /// The guards as they stand in HLO, and as a line of JAX.
 fn tell_repair(
     repair: &Repair,
@@ -229,10 +232,15 @@ fn tell_repair(
         let value = &guard.value;
         let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{value}.guarded = ")));
         let within = if guard.within.is_empty() { "" } else { &format!("of {guard}: ") };
-        writeln!(out, "  {within}{}", line.unwrap_or(value).trim())?;
+        // A value of a call stands under another name in the text.
+        let short = format!("{value}.guarded = reduce-precision({value}), exponent_bits=8, mantissa_bits=7");
+        writeln!(out, "  {within}{}", line.unwrap_or(&short).trim())?;
         let jax = "x = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)";
         let (defined, origin) = (definition(declared, value), origin_in_brackets(sources, value));
         writeln!(out, "  in JAX, where x is {defined}{origin}: {jax}")?;
+    }
+    if guards.len() > FEW && *proven == *rows {
+        writeln!(out, "  for fewer, of left-out roundings alone: --permit rounding --repair")?;
     }
     if *is_cut_short {
         writeln!(out, "time ended before every set of guards was explored: fewer may do; --seconds gives more time")?;
@@ -250,7 +258,8 @@ fn tell_no_repair(why: NoRepair, settings: &Settings, out: &mut dyn Write) -> Re
         }
         _ if !settings.families.iter().all(is_of_roundings) => {
             "Next: choices that no guard forbids flip the row too (orders, algebra, functions): --permit rounding --repair asks of \
-             left-out roundings alone. Against the others only values that lie farther apart help: compute those that the rows \
+             left-out roundings alone. A quotient by a constant c that is told as a product with the reciprocal is written as one: \
+             x * jnp.bfloat16(1 / c). Against the others only values that lie farther apart help: compute those that the rows \
              above name in f32, dots at precision highest; --margins says how close each row is."
         }
         _ => {

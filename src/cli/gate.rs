@@ -123,10 +123,12 @@ fn accept(baseline: &Path, differences: &[Difference], files: &[File]) -> Result
 
 /// Names the next command of a red gate: the case to look at, and how the differences are accepted.
 fn next_step(differences: &[Difference], findings: &[Unexpected], out: &mut dyn Write) -> Result<(), Failure> {
-    if let Some(found) = findings.first() {
-        summary::wrap(&format!("Next: {}.", summary::next_step(&found.of, found.verdict)), "    ", out)?;
-    }
     let differs: Vec<&Difference> = differences.iter().filter(|d| d.change != RowChange::Stray).collect();
+    if let Some(found) = findings.first() {
+        let then = if differs.is_empty() { "" } else { "; then `ulpgate gate --bless` accepts what there is" };
+        let step = summary::next_step(&found.of, found.verdict);
+        return summary::wrap(&format!("Next: {step}{then}."), "    ", out);
+    }
     if differs.is_empty() {
         return Ok(());
     }

@@ -19,7 +19,7 @@ use crate::run::{World, check_memory};
 use super::folder_pair::{FolderPair, Outcome};
 use super::hlo::{DumpManifest, announce, inputs_beside, inputs_of, read};
 use super::seconds::Limit;
-use super::summary::{shell_word, wrap};
+use super::summary::{quantity, shell_word, wrap};
 use super::terminal::note;
 use super::tolerance_flags::{ToleranceFlags, reference};
 use super::{Exit, Failure};
@@ -277,11 +277,28 @@ fn report(
     Ok(PortReport { version: 1, from: text(one), to: text(other), operations, results, tolerance })
 }
 
+/// The command that finds why rows have other tokens, and what keeps them.
+fn next_of_tokens(report: &PortReport, flipped: usize) -> String {
+    let [from, to] = [&report.from.file, &report.to.file].map(|file| shell_word(file));
+    let rows = quantity(flipped, "row");
+    match from == to {
+        true => format!(
+            "Next: {rows} with another token: `ulpgate explore {from} --repair`, with the same inputs, finds the guards that keep them."
+        ),
+        false => format!(
+            "Next: {rows} with another token: `ulpgate same {from} {to}` names the first operation whose values part; `ulpgate explore \
+             SOURCE --repair`, of the program before compilation, finds the guards that keep them."
+        ),
+    }
+}
+
 /// Prints the sentence that names the next command, where there is one.
 fn tell_next(report: &PortReport, out: &mut dyn Write) -> Result<(), Failure> {
     let is_of_unit = report.operations.changes.iter().any(|change| change.aspect == Aspect::Unit);
+    let flipped: usize = report.results.tokens.iter().map(|tokens| tokens.changed).sum();
     let next = match &report.tolerance {
         None if report.is_kept() => return Ok(()),
+        None if flipped > 0 => next_of_tokens(report, flipped),
         None => "Next: --atol and --rtol (--ulp, --nmse) say whether a test's tolerance survives.".to_string(),
         Some(kept) if kept.verdict == Survival::Survives => return Ok(()),
         Some(_) if is_of_unit => {

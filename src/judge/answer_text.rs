@@ -80,7 +80,7 @@ impl JudgedResult {
             let (rms, largest) = (error.relative_rms, error.largest);
             let at = place(&self.dims, error.largest_at);
             lines.push(format!(
-                "  error: relative rms {rms:.2e}{ratio}; at most {half:.1e} in 50 % of elements, {nine:.1e} in 90 %, {most:.1e} in 99 %; largest {largest:.1e} at {at}"
+                "  error: relative rms {rms:.2e}{ratio}; absolute at most {half:.1e} in 50 % of elements, {nine:.1e} in 90 %, {most:.1e} in 99 %; largest {largest:.1e} at {at}"
             ));
         }
         if let Some(detectable) = &self.detectable {

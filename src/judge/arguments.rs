@@ -3,7 +3,7 @@
 use crate::ir::{Op, Program};
 use crate::tensor::Tensor;
 
-use super::recording::{Recording, RecordingError};
+use super::recording::{Recording, RecordingError, has_equal};
 
 /// The names of a built-in program's arguments, in order: those of its parameters.
 pub fn parameter_names(program: &Program) -> Vec<String> {
@@ -38,6 +38,16 @@ pub fn bind(program: &Program, names: &[String], given: &[Recording]) -> Result<
         let wanted = [name.as_str(), numbered.as_str(), parameter, without_number];
         let has = |name: &str| given.iter().find(|file| file.names().any(|other| other == name));
         let found = wanted.into_iter().find_map(|name| has(name).map(|file| (file, name.to_string())));
+        if found.is_none()
+            && let [one] = given
+            && one.names().count() == shapes.len()
+            && one.is_sorted_by_name()
+            && has_equal(&shapes)
+        {
+            let (file, has) = (one.file(), one.names().collect::<Vec<_>>().join(", "));
+            let how = format!("naming them arg0 to arg{}, or as the program's parameters,", shapes.len() - 1);
+            return Err(RecordingError::Sorted { file, has, how });
+        }
         let by_position = || match given {
             [one] if one.names().count() == shapes.len() => one.position(at).map(|name| (one, name)),
             _ => None,

@@ -82,7 +82,7 @@ pub const FAULT_KINDS: &[(&str, &str)] = &[
     ("columns", "Where the difference is: these columns."),
     ("element", "Where the difference is: one element."),
     ("elements", "Where the difference is: elements by their flat positions."),
-    ("everywhere", "Where the difference is: in all rows and columns."),
+    ("everywhere", "Where the difference is: in all rows and columns, or in as many as are told."),
 ];
 
 /// A fault that explains a difference.

@@ -227,10 +227,12 @@ fn places(evidence: &Evidence) -> Option<Pattern> {
     if total == 0.0 {
         return None;
     }
-    pattern(
-        "everywhere",
-        format!("all of {} and {}", quantity(rows, "row"), quantity(columns, "column")),
-        Vec::new(),
-        1.0,
-    )
+    let differing = |count: usize, line: &dyn Fn(usize) -> usize| {
+        let lines: BTreeSet<usize> = (0..residual.len()).filter(|at| residual[*at] != 0.0).map(line).collect();
+        if lines.len() == count { String::new() } else { format!("{} of ", lines.len()) }
+    };
+    let (of_rows, of_columns) = (differing(rows, &|at| at / columns), differing(columns, &|at| at % columns));
+    let all = if of_rows.is_empty() && of_columns.is_empty() { "all of " } else { "" };
+    let says = format!("{all}{of_rows}{} and {of_columns}{}", quantity(rows, "row"), quantity(columns, "column"));
+    pattern("everywhere", says, Vec::new(), 1.0)
 }

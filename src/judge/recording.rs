@@ -57,6 +57,18 @@ pub enum RecordingError {
         /// The type and dims that are asked for.
         shape: String,
     },
+    /// Names that fit none, of arrays that could be exchanged unseen.
+    #[error(
+        "{file}: its arrays ({has}) have none of the program's names, and come in the order of their own: {how} says which is which"
+    )]
+    Sorted {
+        /// The file.
+        file: String,
+        /// The names of its arrays.
+        has: String,
+        /// The option or the names that say it.
+        how: String,
+    },
     /// An element has no place in the program's type.
     #[error("{file}: {name} is {found}, and its element {at}, {value}, is no {dtype}: the program has {shape}")]
     Value {
@@ -161,6 +173,11 @@ impl Recording {
         self.names().nth(at).map(str::to_string)
     }
 
+    /// Whether the arrays come by their names: a writer of safetensors sorts them.
+    pub(super) fn is_sorted_by_name(&self) -> bool {
+        matches!(self.source, Source::Safetensors(..))
+    }
+
     /// The file, for errors.
     pub(crate) fn file(&self) -> String {
         match &self.source {
@@ -172,7 +189,8 @@ impl Recording {
     }
 
     /// The results of the program that are recorded, in the program's order: mapped ones, then by name, then, if no name fits, by
-    /// position: `out0`, `output_1`, `arr_0`, or as many arrays as the program has results.
+    /// position: `out0`, `output_1`, `arr_0`, or as many arrays as the program has results. A safetensors file has its arrays by their
+    /// names, which is no position among results of one shape.
     ///
     /// # Errors
     /// If a mapping names what is not there, or one thing twice, or there is no result at all.
@@ -215,6 +233,17 @@ impl Recording {
             }
         }
         if found.is_empty() && names.len() == wanted.len() {
+            let outputs = program.outputs();
+            let shapes: Vec<&Shape> = outputs.iter().map(|id| &program.entry().instructions[*id].shape).collect();
+            if self.is_sorted_by_name() && has_equal(&shapes) {
+                let maps = names.iter().zip(wanted).map(|(name, result)| format!("--map {name}={result}"));
+                let maps = maps.collect::<Vec<_>>().join(" ");
+                return Err(RecordingError::Sorted {
+                    file: self.file(),
+                    has: names.join(", "),
+                    how: format!("`{maps}`, in the order that is true,"),
+                });
+            }
             names.iter().enumerate().for_each(|(at, name)| offer(&mut found, at, name));
         }
         if found.is_empty() {
@@ -288,6 +317,11 @@ impl Recording {
             Source::Array(path, _) => Ok(npy::read_as(path, dtype)?),
         }
     }
+}
+
+/// Whether two of these are the same: arrays of one shape may be exchanged unseen.
+pub(super) fn has_equal(shapes: &[&Shape]) -> bool {
+    shapes.iter().enumerate().any(|(at, shape)| shapes[..at].contains(shape))
 }
 
 /// The position that a name says: `out0`, `output_0`, `arr_0`, `result0`, `0`.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::evaluation::TokenKind;
 use crate::tensor::DType;
 
 use super::{
@@ -100,9 +101,11 @@ fn result_line(result: &MovedResult) -> String {
 }
 
 fn token_line(tokens: &MovedTokens) -> String {
-    let MovedTokens { result, rows, changed, wrong: [before, after], undecided, lost, .. } = tokens;
+    let MovedTokens { result, kind, rows, changed, wrong: [before, after], undecided, lost } = tokens;
+    // Of scores a token is the place of the largest.
+    let tokens = if *kind == TokenKind::Scores { "argmax of" } else { "tokens of" };
     let mut line =
-        format!("  tokens of {result}: {changed} of {rows} rows change; not the exact ones: {before} -> {after}");
+        format!("  {tokens} {result}: {changed} of {rows} rows change; not the exact ones: {before} -> {after}");
     if let Some([before, after]) = lost {
         line += &format!("; rows without the most probable token: {before} -> {after}");
     }
@@ -151,7 +154,6 @@ fn short(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluation::TokenKind;
     use crate::port::ErrorFigures;
 
     /// Integers have no ulps.

@@ -58,6 +58,16 @@ fn a_factor_of_some_terms_is_none_of_all() {
     assert!(first.says.contains("terms 0 to 31 of the 64 of dot_general.1 have a factor of 1.002"), "{}", first.says);
 }
 
+/// Rows that are right are none of those where the difference is.
+#[test]
+fn rows_without_a_difference_are_not_counted() {
+    let found = changed("matmul_f32", "h_blas", |values| {
+        (16..values.len()).for_each(|at| values[at] += ((at * 7919 % 101) as f64 - 50.0) / 16.0);
+    });
+    let place = found.pattern.last().unwrap_or_else(|| panic!("{found:?}"));
+    assert_eq!((place.kind, place.says.as_str()), ("everywhere", "7 of 8 rows and 16 columns"));
+}
+
 /// Rows are named where all that stands out is theirs, not where they are only the worst of many.
 #[test]
 fn the_worst_rows_of_a_result_that_is_wrong_everywhere_are_not_the_fault() {

@@ -295,3 +295,28 @@ fn arguments_at_the_end_of_all_integers_are_judged() {
     safetensors::write(&folder.path("y.safetensors"), &[("out0".to_string(), wrong)]).unwrap();
     assert!(run(&folder, 1, "y.safetensors", &[]).out.contains("OUTSIDE"));
 }
+
+/// A safetensors file has its arrays by their names: of two results of one shape a position would exchange them unseen.
+#[test]
+fn arrays_that_are_sorted_by_name_have_no_position() {
+    let folder = folder();
+    let text = "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  n = f32[4] negate(x)\n  ROOT r = (f32[4], f32[4]) tuple(x, n)\n}\n";
+    folder.write("m.hlo", text);
+    let of = |sign: f32| Tensor::new(&[4], Data::F32([1.0, 2.0, 3.0, 4.0].map(|x| sign * x).to_vec()));
+    let write = |name: &str, arrays: &[(&str, f32)]| {
+        let named: Vec<(String, Tensor)> = arrays.iter().map(|(name, sign)| (name.to_string(), of(*sign))).collect();
+        safetensors::write(&folder.path(name), &named).unwrap();
+    };
+    write("inputs.safetensors", &[("x", 1.0)]);
+    // The first result is called p, and the second n.
+    write("y.safetensors", &[("n", -1.0), ("p", 1.0)]);
+    let err = run(&folder, 2, "y.safetensors", &[]).err;
+    assert!(err.contains("its arrays (n, p)") && err.contains("--map n=out0 --map p=out1"), "{err}");
+    let mapped = run(&folder, 0, "y.safetensors", &["--map", "p=out0", "--map", "n=out1"]).out;
+    assert_eq!(mapped.matches(": BITS").count(), 2, "{mapped}");
+    // So it is with arguments.
+    folder.write("m.hlo", "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  y = f32[4] parameter(1)\n  ROOT r = f32[4] subtract(x, y)\n}\n");
+    write("inputs.safetensors", &[("first", 1.0), ("another", -1.0)]);
+    let err = run(&folder, 2, "y.safetensors", &["--map", "p=out0"]).err;
+    assert!(err.contains("its arrays (") && err.contains("naming them arg0 to arg1"), "{err}");
+}

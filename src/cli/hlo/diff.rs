@@ -223,6 +223,13 @@ fn run_accepting(
     problems.add_accepted(name, told.found, &new, &gone);
     new.iter().try_for_each(|line| writeln!(out, "new: {line}"))?;
     gone.iter().try_for_each(|line| writeln!(out, "gone: {line}"))?;
+    // A person who reviews the lines needs what they do to results, accepted or not; equal tokens and inputs decide the next step.
+    if let Some(ran) = &told.ran {
+        problems.ran(ran.equal_for(), ran.equal_tokens());
+        if !new.is_empty() {
+            ran.tell(out)?;
+        }
+    }
     if accepted > 0 {
         writeln!(out, "As accepted: {accepted}")?;
     }

@@ -35,9 +35,15 @@ impl Compared<'_> {
         let (before, after) = (shown(self.before), shown(self.after));
         let modes = mode_flags(self.modes);
         if self.accept.is_some() {
-            return "Next: `ulpgate same` says whether a change shows in any bit; the same command with --bless accepts what \
-                    there is now."
-                .to_string();
+            let accepts = "the same command with --bless accepts what there is now.";
+            // Where results differ for the inputs at hand, a change shows.
+            return match (self.inputs, self.equal) {
+                (Some(_), None) => format!("Next: results differ above; {accepts}"),
+                (Some(_), Some(EqualFor::AllInputs)) => format!("Next: no input gives other bits; {accepts}"),
+                _ => format!(
+                    "Next: `ulpgate same {before} {after}{modes}` says whether a change shows in any bit; {accepts}"
+                ),
+            };
         }
         if is_source(self.before) && is_source(self.after) && self.equal != Some(EqualFor::AllInputs) {
             return format!(
