@@ -27,8 +27,9 @@ fn inputs_as_they_are_drawn_tell_two_releases_apart() {
     let [before, after] = ["0.8.1", "0.10.2"].map(import);
     let inputs = safetensors::read(&path("attention.inputs.safetensors")).unwrap();
     let inputs = ulpgate::evaluation::bind(&before, &inputs).unwrap();
-    let real = ["0.8.1", "0.10.2"]
-        .map(|release| bits(&safetensors::read(&path(&format!("attention.{release}.outputs.safetensors"))).unwrap()[0].1));
+    let real = ["0.8.1", "0.10.2"].map(|release| {
+        bits(&safetensors::read(&path(&format!("attention.{release}.outputs.safetensors"))).unwrap()[0].1)
+    });
     for (release, real) in [&before, &after].into_iter().zip(&real) {
         assert_eq!(bits(&subject::evaluate(&release.program, &mode, &inputs).unwrap()[0]), *real);
     }
