@@ -5,8 +5,8 @@ use ulpgate::machine::Mode;
 use ulpgate::subject;
 use ulpgate::tensor::{DType, Data, Tensor};
 
-/// What XLA:CPU (jaxlib 0.10.2) gives in f64 and f32: a NaN of either bound is the result, and so is the higher bound where the lower one is
-/// above it.
+/// Results of XLA:CPU (jaxlib 0.10.2) in f64 and f32: a NaN of either bound is the result, and the higher bound decides where the
+/// lower one is above it.
 #[test]
 fn a_nan_of_any_operand_is_the_result_of_a_clamp() {
     const NAN: f64 = f64::NAN;
