@@ -171,3 +171,18 @@ pub(super) fn number(value: f64) -> String {
     let narrow = value as f32;
     if f64::from(narrow) == value { narrow.to_string() } else { value.to_string() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    /// A number of f32 has f32's digits; any other has all that tell it from its neighbours.
+    #[test]
+    fn numbers_have_the_digits_of_their_format() {
+        assert_eq!(number(f64::from(0.1f32)), "0.1");
+        assert_eq!(number(1.0 + 2f64.powi(-30)), "1.0000000009313226");
+        for one in [0.3, 1.0, 1e300] {
+            assert_ne!(number(one), number(f64::next_up(one)), "{one}");
+        }
+    }
+}

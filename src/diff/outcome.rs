@@ -305,3 +305,24 @@ fn unreached(of: &Tensor, maximum: &Tensor) -> usize {
         |row: usize| (row * width..(row + 1) * width).any(|i| of.data().get_f64(i) >= maximum.data().get_f64(row));
     (0..maximum.len()).filter(|row| !reaches(*row)).count()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::exact_scores;
+    use crate::oracle::{FloatTruth, TruthTensor};
+    use crate::tensor::{Data, Tensor};
+
+    /// An element that stayed open is NaN in the truth: no set is ranked by it.
+    #[test]
+    fn scores_that_stay_open_rank_no_set() {
+        let scores = Tensor::new(&[1, 2], Data::F32(vec![0.25, 0.75]));
+        let set = Tensor::new(&[1, 2], Data::Pred(vec![false, true]));
+        let truth = |rounded: [f64; 2], open: &[usize]| {
+            let (dims, tops) = (vec![1, 2], Vec::new());
+            [TruthTensor::Float(FloatTruth { dims, rounded: rounded.to_vec(), open: open.to_vec(), tops })]
+        };
+        let results = [scores];
+        assert_eq!(exact_scores(&results, &truth([0.25, 0.75], &[]), &set), Some(&[0.25, 0.75][..]));
+        assert_eq!(exact_scores(&results, &truth([f64::NAN, 0.75], &[0]), &set), None);
+    }
+}

@@ -88,3 +88,24 @@ fn operands(dot: &DotSite) -> Option<String> {
     };
     Some(format!("precision {}: {taken}", asked.name()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hlo::{lower, parse};
+
+    /// Behind the edge of a window there are no terms: one of eight elements over a row of five has five.
+    #[test]
+    fn a_window_has_no_more_terms_than_its_array() {
+        let terms = |size: usize, before: usize, after: usize| {
+            let text = format!(
+                "HloModule m\nby {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}}\n\
+                 ENTRY e {{\n  x = f32[3,5] parameter(0)\n  o = f32[] constant(0)\n  ROOT r = f32[3,5] reduce-window(x, o), \
+                 window={{size=1x{size} pad=0_0x{before}_{after}}}, to_apply=by\n}}\n"
+            );
+            let program = lower(&parse(&text).unwrap()).unwrap().program;
+            accumulation(&Analysis::new(&program), program.entry().root).unwrap().terms
+        };
+        assert_eq!((terms(3, 1, 1), terms(8, 4, 3)), (3, 5));
+    }
+}

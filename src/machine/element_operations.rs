@@ -134,12 +134,13 @@ impl Machine<'_> {
                 Value::float(*dtype, clamped)
             }
             Value::Double(values) => {
-                let edge = |v: &Value, i: usize| v.f64s()[if v.f64s().len() == 1 { 0 } else { i }];
-                let clamped = values.iter().enumerate().map(|(i, v)| match v.is_nan() {
-                    true => *v,
-                    false => v.max(edge(&operands[0], i)).min(edge(&operands[2], i)),
-                });
-                Value::double(clamped.collect())
+                let edges = |bound: &Value| match bound.f64s() {
+                    [one] => vec![*one; values.len()],
+                    each => each.to_vec(),
+                };
+                let raised = vector::binary_f64(Binary::Maximum, &edges(&operands[0]), values, &self.unit);
+                let clamped = vector::binary_f64(Binary::Minimum, &raised, &edges(&operands[2]), &self.unit);
+                Value::double(clamped)
             }
             value @ (Value::Integer(..) | Value::Pred(_)) => integer::clamp(&operands[0], value, &operands[2]),
             Value::Products(_) | Value::Tuple(_) => unreachable!("shape checking gives arrays to clamp"),

@@ -103,3 +103,21 @@ impl fmt::Display for Pattern {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Pattern;
+
+    /// Two patterns have the modes in common that both hold; with none in common there is no pattern.
+    #[test]
+    fn patterns_meet_in_the_modes_that_both_hold() {
+        let v5e = Pattern::of(&[("chip", "v5e")]);
+        assert_eq!(v5e.intersect(&Pattern::of(&[("chip", "v6e")])), None);
+        let high = Pattern::of(&[("precision", "high")]);
+        assert_eq!(v5e.intersect(&high), Some(Pattern::of(&[("chip", "v5e"), ("precision", "high")])));
+        assert_eq!(v5e.intersect(&v5e).as_ref(), Some(&v5e));
+        let both = v5e.intersect(&high).unwrap();
+        assert!(both.holds(&[("chip", "v5e"), ("precision", "high")]) && !both.holds(&[("chip", "v6e")]));
+        assert_eq!(both.count() * high.values("chip").len(), high.count());
+    }
+}

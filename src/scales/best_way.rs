@@ -25,7 +25,7 @@ pub(super) fn best_way(case: &ReadCase, blocks: &[(Block, Extreme)], gs: &[f32])
         Some(_) => ZeroUse::all(case.types.element.bits()).to_vec(),
         None => vec![ZeroUse::Stored],
     };
-    let is_most = |most: usize| most * 2 > ordinary.len();
+    let is_most = |most: usize| is_majority(most, ordinary.len());
     let mut best: Option<(Ways, usize)> = None;
     // Without a step first: a fault of the scales is looked for only where no way explains the elements.
     for steps in [&[0][..], &STEPS] {
@@ -48,6 +48,11 @@ pub(super) fn best_way(case: &ReadCase, blocks: &[(Block, Extreme)], gs: &[f32])
         Some((Ways { best, same, .. }, _)) => Ways { best, step: 0, same },
         None => Ways { best: plain, step: 0, same: vec![plain] },
     }
+}
+
+/// Whether more than half follow: of two ways that half of the blocks follow each, neither is the file's.
+fn is_majority(follow: usize, of: usize) -> bool {
+    follow * 2 > of
 }
 
 /// The ways under one use of the zero points and one step, and the number of blocks that the best of them fit.
@@ -95,4 +100,16 @@ pub(super) fn way_of_all(case: &ReadCase, ways: &Ways) -> Way {
         }
     }
     left.first().copied().unwrap_or(ways.best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_majority;
+
+    #[test]
+    fn half_is_no_majority() {
+        assert_eq!([0, 3, 4, 5, 8].map(|follow| is_majority(follow, 8)), [false, false, false, true, true]);
+        assert_eq!([3, 4].map(|follow| is_majority(follow, 7)), [false, true]);
+        assert!(!is_majority(0, 0));
+    }
 }

@@ -6,8 +6,9 @@ use ulpgate::file::safetensors;
 use ulpgate::input::Binding;
 use ulpgate::ir::{Builder, Op, Precision, Unary};
 use ulpgate::machine::Mode;
+use ulpgate::oracle::Oracle;
 use ulpgate::record::Record;
-use ulpgate::run::{Question, QuestionError, Silent};
+use ulpgate::run::{CloseUp, Question, QuestionError, Silent};
 use ulpgate::subject::{Call, Emulated, Failure, Function, Recorded, evaluate};
 use ulpgate::tensor::{DType, Data, Tensor};
 
@@ -257,6 +258,20 @@ fn a_figure_does_not_depend_on_the_type_that_another_case_asks_for() {
             assert_eq!(error("cpu", &both), alone, "{both:?}");
         }
     }
+}
+
+/// A program of a file takes its rows a few at a time: a row is looked at among those that it was evaluated with.
+#[test]
+fn a_close_up_has_the_row_that_is_asked_for() {
+    let folder = TempDir::new().unwrap();
+    let program = "HloModule m\nENTRY e {\n  x = f32[2,4] parameter(0)\n  ROOT r = f32[2,4] exponential(x)\n}\n";
+    std::fs::write(folder.path().join("p.hlo"), program).unwrap();
+    let path = folder.path().join("rows.toml");
+    let matrix = "[[matrix]]\nprogram = [\"p.hlo\"]\nchip = [\"v5e\"]\ninput = [\"normal\"]\nrows = [6]\nmetric = [\"max_ulp\"]\n";
+    std::fs::write(&path, format!("claim = \"c\"\nwhy = \"w\"\nsource = \"s\"\n\n{matrix}")).unwrap();
+    let suite = ulpgate::suite::load(&path).unwrap();
+    let looked = (0..6).map(|row| CloseUp::of(&suite.cases[0], &Oracle::default(), row).unwrap().rows);
+    assert_eq!(looked.collect::<Vec<_>>(), [0..2, 0..2, 2..4, 2..4, 4..6, 4..6]);
 }
 
 /// Only the first argument comes in rows: an array of another length is no other argument.

@@ -204,3 +204,19 @@ ENTRY e {
     assert!(out.contains("no repair: no permitted choice leaves a bf16 value unrounded"), "{out}");
     assert!(out.contains("Next: choices that no guard forbids"), "{out}");
 }
+
+/// JAX makes types of 64 bits where a setting asks for them: a script that has such a type sets it, and no other does.
+#[test]
+fn a_counterexample_in_64_bits_asks_jax_for_them() {
+    let folder = Folder::new(&[]);
+    folder.exits(1, &["explore", "keep_max[rows=4]", "--n", "64", "--counterexample", "small"]);
+    let (program, root) = (folder.read("small/program.hlo"), "ROOT tuple.18 = (pred[1,2]{1,0}) tuple(keep)");
+    assert!(program.contains(root), "{program}");
+    for (dtype, asks) in [("s32", false), ("s64", true)] {
+        folder.write("kept.hlo", &program.replace(root, &format!("ROOT kept = {dtype}[1,2] convert(keep)")));
+        let inputs = ["--inputs", "small/inputs.safetensors", "--counterexample", dtype];
+        folder.exits(1, &[&["explore", "kept.hlo"], &inputs[..]].concat());
+        let script = folder.read(&format!("{dtype}/counterexample.py"));
+        assert_eq!(script.contains("jax.config.update(\"jax_enable_x64\", True)"), asks, "{script}");
+    }
+}

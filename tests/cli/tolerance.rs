@@ -80,3 +80,14 @@ fn a_tolerance_that_cannot_be_judged_says_why() {
         assert!(said.err.contains(why) && said.out.is_empty(), "{more:?}: {}", said.err);
     }
 }
+
+/// A compiler's rewrites are in its file already: a mode that rewrites it once more is refused, also of drawn runs.
+#[test]
+fn a_compiled_program_is_not_compiled_again() {
+    let folder = Folder::new(&[]);
+    let compiled = format!("{}/tests/data/hlo/cpu/softmax_f32.excess_on.hlo", env!("CARGO_MANIFEST_DIR"));
+    for mode in ["xla-cpu/default/cpu", "v5e/default/tpu"] {
+        let Ran { err, .. } = run(&folder, 2, &["--program", &compiled, "--atol", "1", "--runs", "2", "--mode", mode]);
+        assert!(err.contains("it is compiled already") && err.contains("use as-compiled"), "{err}");
+    }
+}

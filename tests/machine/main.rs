@@ -1,5 +1,6 @@
 //! The emulated machine: its formats, its rewrites, its operations, and results that it did not make.
 
+mod clamps;
 mod flushed;
 mod golden_tpu;
 mod k_blocks;

@@ -283,4 +283,18 @@ mod tests {
         assert!(open.contains("<error ") && !open.contains("<failure "), "{open}");
         assert!(failed.contains("<failure ") && !failed.contains("<error "), "{failed}");
     }
+
+    /// The seconds of a group are shared by its cases, so that they add up to those of the run.
+    #[test]
+    fn seconds_of_cases_add_up_to_those_of_their_groups() {
+        let cost = |cases: &[&str], seconds: f64| Cost {
+            suite: "s".to_string(),
+            cases: cases.iter().map(ToString::to_string).collect(),
+            work: 1.0,
+            seconds,
+        };
+        let costs = [cost(&["a", "b"], 3.0), cost(&["c"], 0.5)];
+        let found = seconds(&costs);
+        assert_eq!(["a", "b", "c"].map(|case| found[case]), [1.5, 1.5, 0.5]);
+    }
 }

@@ -391,3 +391,23 @@ fn results(shape: &Shape, of: &mut impl FnMut(usize) -> Vec<Element>) -> Followe
         Shape::Tuple(parts) => FollowedElements::Tuple(parts.iter().map(|part| results(part, of)).collect()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::holds;
+    use crate::analysis::Precision;
+    use crate::tensor::DType;
+
+    /// One and a last bit is held, and half of that bit is not; nor is what f32 has as a subnormal.
+    #[test]
+    fn a_format_holds_a_number_to_its_last_bit() {
+        for (dtype, bits) in [(DType::BF16, 7), (DType::F16, 10), (DType::F32, 23)] {
+            let format = Precision::of_dtype(dtype).unwrap();
+            for sign in [1.0, -1.0] {
+                assert!(holds(format, sign * (1.0 + 2f64.powi(-bits))), "{dtype}");
+                assert!(!holds(format, sign * (1.0 + 2f64.powi(-bits - 1))), "{dtype}");
+            }
+            assert!(holds(format, 0.0) && holds(format, f64::INFINITY) && !holds(format, 2f64.powi(-130)), "{dtype}");
+        }
+    }
+}

@@ -251,4 +251,18 @@ mod tests {
         late.root = 4;
         assert_eq!(peak(&late), Some(12000));
     }
+
+    /// The result is held to the end, wherever its instruction stands.
+    #[test]
+    fn a_result_counts_until_the_end() {
+        use crate::ir::{Instruction, Unary};
+        let shape = Shape::array(DType::F32, &[1000]);
+        let negate =
+            |name: &str, operand| Instruction::new(name, Op::Unary(Unary::Negate), vec![operand], shape.clone());
+        let parameter = Instruction::new("p", Op::Parameter(0), vec![], shape.clone());
+        let instructions = vec![parameter, negate("a", 0), negate("b", 0), negate("c", 2)];
+        let with_root = |root| Computation { name: "e".to_string(), instructions: instructions.clone(), root };
+        let peak = |root| held(&with_root(root), World::Machine, &[]).into_iter().map(|h| h.0).max();
+        assert_eq!((peak(1), peak(3)), (Some(12000), Some(8000)));
+    }
 }

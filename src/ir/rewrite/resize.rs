@@ -186,7 +186,7 @@ fn renumbered(indices: &Tensor, left: &[usize], extent: usize) -> Result<Tensor,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Binary, Builder, Compare};
+    use crate::ir::{Binary, Builder, Compare, GatherDims, ScatterDims};
     use crate::tensor::DType;
 
     fn ramp(dtype: DType, dims: &[usize]) -> Tensor {
@@ -307,5 +307,42 @@ mod tests {
         for kept in [Kept::from([(one, vec![1, 6]), (other, vec![6])]), Kept::from([(other, vec![1, 6])])] {
             assert!(axes.resize(&program, &given, &kept).unwrap_err().to_string().contains("two axes"));
         }
+    }
+
+    /// A window lies along the dims of the array that are neither left out nor a batch, for a gather and for a scatter.
+    #[test]
+    fn windows_lie_along_the_dims_that_are_no_batch() {
+        let mut b = Builder::new("indexed");
+        let x = b.parameter("x", DType::F32, &[4, 6, 3]).unwrap();
+        let places = b.parameter("places", DType::S32, &[4, 2, 1]).unwrap();
+        let dims = GatherDims {
+            offset_dims: vec![2],
+            collapsed_slice_dims: vec![1],
+            start_index_map: vec![1],
+            operand_batching_dims: vec![0],
+            start_indices_batching_dims: vec![0],
+            index_vector_dim: 2,
+            slice_sizes: vec![1, 1, 3],
+        };
+        let gathered = b.op(Op::Gather(dims), &[x, places]).unwrap();
+        let update = b.parameter("update", DType::F32, &[4, 2, 3]).unwrap();
+        let dims = ScatterDims {
+            update_window_dims: vec![2],
+            inserted_window_dims: vec![1],
+            scatter_dims_to_operand_dims: vec![1],
+            input_batching_dims: vec![0],
+            scatter_indices_batching_dims: vec![0],
+            index_vector_dim: 2,
+        };
+        let to_apply = b.binary_region(Binary::Add, DType::F32).unwrap();
+        let scattered = b.op(Op::Scatter { dims, to_apply }, &[x, places, update]).unwrap();
+        let program = b.finish(&[("gathered", gathered), ("scattered", scattered)]).unwrap();
+        let axes = Axes::new(&program);
+        let [batch, _, width] = axes.of_array(x)[..] else { panic!("{:?}", axes.of_array(x)) };
+        for windows in [gathered, update] {
+            assert_eq!((axes.of_array(windows)[0], axes.of_array(windows)[2]), (batch, width));
+        }
+        assert_eq!(axes.of_array(places)[0], batch);
+        assert_ne!(batch, width);
     }
 }

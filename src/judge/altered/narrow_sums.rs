@@ -311,4 +311,30 @@ mod tests {
                 .sum::<f64>()
         );
     }
+
+    fn sum(order: Order, terms: &[f64]) -> f64 {
+        NarrowAccumulator { format: &BF16, direction: Direction::NearestEven, rounds_terms: false, order }.sum(terms)
+    }
+
+    /// Beside 1 a bf16 loses 2^-9, and four of them are its last bit: they stay where they are added first.
+    #[test]
+    fn small_terms_stay_where_they_are_added_first() {
+        let small = 2f64.powi(-9);
+        let (first, last) = ([1.0, small, small, small, small], [small, small, small, small, 1.0]);
+        assert_eq!([sum(Order::Chain, &first), sum(Order::Backward, &last)], [1.0; 2]);
+        assert_eq!([sum(Order::Backward, &first), sum(Order::Chain, &last)], [1.0 + 2f64.powi(-7); 2]);
+    }
+
+    /// No two orders are one: some terms tell each from each other.
+    #[test]
+    fn orders_are_told_apart() {
+        let terms = |seed: u64| -> Vec<f64> {
+            (0..100u64).map(|at| ((at + 1) * (seed * 7919 + 104_729) % 1009) as f64 / 1009.0 - 0.5).collect()
+        };
+        let sums = ORDERS.map(|order| (0..16).map(|seed| sum(order, &terms(seed)).to_bits()).collect::<Vec<_>>());
+        for (at, own) in sums.iter().enumerate() {
+            let others = sums.iter().enumerate().filter(|(other, _)| *other != at);
+            assert!(others.into_iter().all(|(_, other)| other != own), "{:?}", ORDERS[at]);
+        }
+    }
 }

@@ -458,3 +458,24 @@ fn tests_share_the_false_alarm_rate() {
     let limits = Criterion::DEFAULT.limits(&Latitude::OF_DOTS, 1, 1).unwrap();
     assert!((limits.element / 1.2f64.sqrt() - 5.7097).abs() < 1e-4, "{}", limits.element / 1.2f64.sqrt());
 }
+
+/// The smallest factor is twice the unit roundoff where results are known to the last bit: it moves each of them, and half of it leaves 1 where
+/// it is, a tie of which 1 is the even side.
+#[test]
+fn a_factor_shows_in_results_without_an_error_from_two_units_on() {
+    use crate::num::{BF16, Direction, F16, round_f64};
+    for (format, least) in [(&F32, 2f64.powi(-23)), (&F16, 2f64.powi(-10)), (&BF16, 2f64.powi(-7))] {
+        let truth: Vec<f64> = (0..64).map(|at| 1.0 + f64::from(at) / 64.0).collect();
+        let zeros = vec![0.0; truth.len()];
+        let (known, deviation, magnitude) = (zeros.clone(), zeros, vec![1.0; truth.len()]);
+        let honest = Honest { name: "exact".to_string(), known, deviation, magnitude, latitude: Latitude::OF_DOTS };
+        let said = Criterion::DEFAULT.minimum_detectable(&honest, &truth, format, None, &[]).unwrap();
+        assert_eq!((said.scale, said.dropped), (Some(least), None), "{}", format.name);
+        let scaled = |value: f64, by: f64| round_f64(format, value * (1.0 + by), Direction::NearestEven);
+        assert!(truth.iter().all(|value| scaled(*value, least) != *value), "{}", format.name);
+        assert_eq!(scaled(1.0, least / 2.0), 1.0, "{}", format.name);
+        // Nothing scales zeros.
+        let said = Criterion::DEFAULT.minimum_detectable(&honest, &vec![0.0; truth.len()], format, None, &[]).unwrap();
+        assert_eq!(said.scale, None, "{}", format.name);
+    }
+}

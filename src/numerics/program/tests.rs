@@ -1,8 +1,8 @@
-use super::{PROGRAMS, ProgramSpec};
+use super::{Imported, PROGRAMS, ProgramSpec};
 use crate::analysis::{Comparator, Regions, comparator};
-use crate::ir::{CompareOrder, Op, Program};
+use crate::ir::{Binary, Builder, CompareOrder, Op, Program};
 use crate::subject::evaluate;
-use crate::tensor::{Data, Tensor};
+use crate::tensor::{DType, Data, Tensor};
 
 fn program(text: &str) -> Program {
     text.parse::<ProgramSpec>().unwrap().build(64, 2).unwrap()
@@ -73,4 +73,32 @@ fn a_hop_of_integers_carries_whole_steps() {
             assert_eq!(sum[0].data().to_f64s(), [127.0 * chips as f64, 0.25], "{strategy}, {chips} chips");
         }
     }
+}
+
+/// Files may write parameters in any order: what is said, drawn and ranked goes by their numbers.
+#[test]
+fn parameters_of_a_file_are_in_the_order_of_their_numbers() {
+    let read = |swapped: bool| {
+        let mut b = Builder::new("any");
+        let [first, second] = if swapped { [[4, 6], [4, 5]] } else { [[4, 5], [4, 6]] };
+        let written = [b.parameter("a", DType::F32, &first).unwrap(), b.parameter("b", DType::F32, &second).unwrap()];
+        let sums = written.map(|value| b.reduce(Binary::Add, value, 0.0, &[1]).unwrap());
+        let sum = b.binary(Binary::Add, sums[0], sums[1]).unwrap();
+        let mut program = b.finish(&[("sum", sum)]).unwrap();
+        let entry = program.entry;
+        for (place, value) in written.into_iter().enumerate() {
+            let number = if swapped { 1 - place } else { place };
+            program.computations[entry].instructions[value].op = Op::Parameter(number);
+        }
+        Imported::new("any.hlo".into(), program, None, Some("arg1")).unwrap()
+    };
+    let [plain, swapped] = [false, true].map(read);
+    assert_eq!(plain.doc(), "any.hlo takes f32[4,5], f32[4,6] and gives sum f32[4].");
+    assert_eq!(swapped.doc(), plain.doc());
+    assert_eq!((swapped.rows(), swapped.n()), (4, 6));
+    let scores = |read: &Imported| {
+        read.scores().unwrap().entry().instructions[read.scores().unwrap().entry().root].shape.clone()
+    };
+    assert_eq!(scores(&swapped), scores(&plain));
+    assert_eq!(swapped.may_rank(), plain.may_rank());
 }

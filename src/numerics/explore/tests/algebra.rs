@@ -407,6 +407,38 @@ fn what_overflows_or_underflows_in_some_form_is_enclosed() {
     }
 }
 
+/// Conversions and moves between two products hide no form: their constants may still meet, and overflow.
+#[test]
+fn what_overflows_in_some_form_is_enclosed_behind_conversions_and_moves() {
+    type Between = fn(&mut Builder, ValueId) -> ValueId;
+    let between: [(&str, Between); 5] = [
+        ("nothing", |_, x| x),
+        ("conversions", |b, x| {
+            let narrow = b.convert(x, DType::BF16).unwrap();
+            b.convert(narrow, DType::F32).unwrap()
+        }),
+        ("a copy", |b, x| b.op(Op::Copy, &[x]).unwrap()),
+        ("a reshape", |b, x| b.reshape(x, &[2, 1]).unwrap()),
+        ("a transpose", |b, x| b.op(Op::Transpose { permutation: vec![1, 0] }, &[x]).unwrap()),
+    ];
+    for (name, between) in between {
+        let mut b = Builder::new("large");
+        let x = b.parameter("x", DType::F32, &[1, 2]).unwrap();
+        let large = all(&mut b, 2f64.powi(70), &[1, 2]);
+        let product = b.binary(Binary::Multiply, x, large).unwrap();
+        let moved = between(&mut b, product);
+        let dims = b.shape(moved).dims().to_vec();
+        let large = all(&mut b, 2f64.powi(70), &dims);
+        let out = b.binary(Binary::Multiply, moved, large).unwrap();
+        let program = b.finish(&[("out", out)]).unwrap();
+        let argument = tensor(DType::F32, &[1, 2], &[2f64.powi(-100), 2f64.powi(-99)]);
+        let settings = Settings::new("v5e/default/off".parse().unwrap());
+        let (_, enclosed) = enclose(&program, &[argument], &settings).unwrap();
+        let found = outside(&enclosed, &[tensor(DType::F32, &dims, &[f64::INFINITY; 2])]);
+        assert!(found[0].elements.is_empty() && found[0].unknown == 2, "{name}: {enclosed:?}");
+    }
+}
+
 /// (x + c) + d is x + (c + d), whose constant is rounded where it is large: a small result errs by that.
 #[test]
 fn a_sum_errs_by_the_magnitudes_that_it_adds() {

@@ -154,3 +154,26 @@ fn from_right(v: &[f32], tau: f32, elements: &mut [f32], stride: usize) {
         own.iter_mut().zip(&sums).for_each(|(x, sum)| *x = fma(scaled, *sum, *x));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// LAPACK's slapy2: an infinity of either side is the length, and so is one side beside zero; a NaN is told.
+    #[test]
+    fn an_infinite_side_is_the_length() {
+        const INFINITY: f32 = f32::INFINITY;
+        for (x, y, expected) in [
+            (3.0, 4.0, 5.0),
+            (-4.0, 3.0, 5.0),
+            (0.0, -2.0, 2.0),
+            (INFINITY, 1.0, INFINITY),
+            (1.0, -INFINITY, INFINITY),
+            (INFINITY, -INFINITY, INFINITY),
+            (INFINITY, 0.0, INFINITY),
+        ] {
+            assert_eq!(hypotenuse(x, y), expected, "{x} {y}");
+        }
+        assert!(hypotenuse(f32::NAN, INFINITY).is_nan() && hypotenuse(INFINITY, f32::NAN).is_nan());
+    }
+}
