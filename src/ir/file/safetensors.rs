@@ -33,7 +33,7 @@ pub enum FileError {
         /// The file.
         path: PathBuf,
         /// The bytes that are needed, and those that are free.
-        source: TooLarge,
+        source: Box<TooLarge>,
     },
     /// The file could not be written.
     #[error("{}: failed to write it: {source}", path.display())]
@@ -216,7 +216,8 @@ pub fn names(path: &Path) -> Result<Vec<String>, FileError> {
 
 /// Room for what is read of a file, held until it is there.
 pub(super) fn room(path: &Path, bytes: u128, what: impl FnOnce() -> String) -> Result<Reserved, FileError> {
-    budget::reserve(bytes, what).map_err(|source| FileError::Memory { path: path.to_path_buf(), source })
+    budget::reserve(bytes, what)
+        .map_err(|source| FileError::Memory { path: path.to_path_buf(), source: Box::new(source) })
 }
 
 /// Room for the bytes of a whole file, and for the arrays that are made of them.

@@ -36,7 +36,7 @@ const LEAST_TRIED: usize = 256;
 /// Instructions that these may evaluate together.
 const MOST_STEPS: usize = 1 << 22;
 
-/// What a search found.
+/// The result of a search.
 pub(super) struct SearchResult {
     /// A witness of each row that has one.
     pub witnesses: BTreeMap<usize, Witness>,
@@ -58,7 +58,7 @@ impl Searching<'_> {
     /// Looks for witnesses for some rows, in a program of these alone where it gives the same results.
     pub fn look(self, settings: &Settings, prepared: &Prepared, rows: &[usize]) -> Result<SearchResult, ExploreError> {
         let Some(open) = OpenRows::new(self, settings, rows) else { return self.of_rows(settings, prepared, rows) };
-        let of_open = open.searching();
+        let of_open = open.search_space();
         let all: Vec<usize> = (0..rows.len()).collect();
         let found = of_open.of_rows(settings, &Prepared::new(&of_open.choices.program), &all)?;
         let witnesses = found.witnesses.into_iter().map(|one| open.among_all(one)).collect();

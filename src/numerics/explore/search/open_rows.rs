@@ -56,7 +56,7 @@ impl OpenRows {
     }
 
     /// The program of these rows.
-    pub fn searching(&self) -> Searching<'_> {
+    pub fn search_space(&self) -> Searching<'_> {
         let OpenRows { choices, outcome, declared, arguments, .. } = self;
         Searching { choices, outcome, declared, arguments }
     }
@@ -78,10 +78,11 @@ mod tests {
     use crate::explore::{Outcome, Settings, permitted};
     use crate::ir::Program;
     use crate::machine::{Prepared, Replay};
+    use crate::mode::emulated_compilers;
 
     use super::OpenRows;
 
-    /// What a search for some rows finds, in their own program and in that of all rows; and whether there is such a program.
+    /// The results of a search for some rows, in their own program and in that of all rows; and whether there is such a program.
     fn found(program: &Program, settings: &Settings, rows: &[usize]) -> ([SearchResult; 2], bool) {
         let arguments = drawn(program, "normal", 1);
         let choices = permitted(program, settings);
@@ -118,8 +119,11 @@ mod tests {
         assert!(!found(&keep_max, &rounding, &(0..9).collect::<Vec<_>>()).1, "most rows");
         assert!(!found(&built("greedy_head[rows=16]", 32), &rounding, &[1]).1, "dots");
         assert!(!found(&keep_max, &Settings { any_mode: true, ..rounding }, &[1]).1, "any mode");
-        if cfg!(feature = "xla-cpu") {
-            assert!(!found(&keep_max, &settings("xla-cpu/default/off", &["rounding"]), &[1]).1, "code of a compiler");
+        for compiler in emulated_compilers() {
+            assert!(
+                !found(&keep_max, &settings(&compiler.off.to_string(), &["rounding"]), &[1]).1,
+                "a compiler's code"
+            );
         }
     }
 }
