@@ -114,7 +114,7 @@ fn judge(arguments: &SameArguments, [one, other]: [&Path; 2], modes: &[Mode; 2])
     Ok(answer)
 }
 
-/// What the comparison may take. Results of few bits show a difference in one of thousands of inputs, so that time alone ends the search
+/// Settings of the comparison. Results of few bits show a difference in one of thousands of inputs, so that time alone ends the search
 /// unless a number of inputs is asked for.
 fn settings(arguments: &SameArguments, modes: &[Mode; 2]) -> Settings {
     Settings {

@@ -219,7 +219,7 @@ impl<'u> PairwiseOperation<'u> {
     }
 
     /// The result of a float operation that is exact, so that no rounding stands in its symbol.
-    pub fn unrounded(&self, a: Symbol, b: Symbol) -> Symbol {
+    pub fn exact(&self, a: Symbol, b: Symbol) -> Symbol {
         self.floats(a, b)
     }
 

@@ -92,7 +92,7 @@ impl Tracer<'_> {
         if known == -1.0 && self.fractions.from_one.borrow().contains(&number) {
             // Exact: 1 of 1 is +0, and what is left of any other has its last bit where the mantissa has it.
             let facts = Facts { normal: true, not_negative: true, ..Facts::default() };
-            let exact = operation.unrounded(a, b).with(facts);
+            let exact = operation.exact(a, b).with(facts);
             let fraction = if number.is_bf16() { exact.in_type(DType::BF16) } else { exact };
             self.fractions.below_one.borrow_mut().insert(fraction);
             return Some(fraction);

@@ -176,7 +176,9 @@ fn all_to_all(e: &mut Emitter, operand: &Value) -> Result<Value> {
         // What all members have stands once, and each takes its parts of it, so that the work grows with the group.
         let all = join(e, &members, dim)?;
         let apart = beside(e, &[all], &mut |e, own| in_parts(e, own[0], dim, count))?;
-        (0..count).map(|number| beside(e, &[apart.clone()], &mut |e, own| parts(e, own[0], dim, number))).collect()
+        (0..count)
+            .map(|number| beside(e, std::slice::from_ref(&apart), &mut |e, own| parts(e, own[0], dim, number)))
+            .collect()
     })?;
     Ok(Value::of_devices(each))
 }
