@@ -193,7 +193,7 @@ fn a_uniform_number_of_bf16_is_raised_by_what_is_small_alone() {
     assert!(!same("half", "1e-3") && !same("halves", "1.17549435e-38"));
 }
 
-/// What a conversion to eight bits leaves lies below 256, and not below less.
+/// A conversion to eight bits leaves a number below 256, and none is below less.
 #[test]
 fn a_byte_is_below_256() {
     let text = |answer: &str| {

@@ -104,7 +104,7 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         };
         let sum = PairwiseOperation::new(binary, dtype, unit, tracer);
         let element = |(at, (a, b)): (usize, (Symbol, Symbol))| {
-            if let Some([a, b]) = tracer.unfused([a, b], arrays) {
+            if let Some([a, b]) = tracer.terms_apart([a, b], arrays) {
                 return sum.of(a, b);
             }
             let (a, b) = (single(0, a), single(1, b));
@@ -376,7 +376,7 @@ impl Tracer<'_> {
 
     /// The terms of a sum of such a product and a constant, the product rounded. Where the product lies below the least normal
     /// number, the sum is the constant either way. `None` for any other terms.
-    pub fn unfused(&self, terms: [Symbol; 2], arrays: [&Array; 2]) -> Option<[Symbol; 2]> {
+    pub fn terms_apart(&self, terms: [Symbol; 2], arrays: [&Array; 2]) -> Option<[Symbol; 2]> {
         let [one, other] = arrays.map(|array| array.exact);
         let at = usize::from(other);
         let constant = terms[1 - at].float().filter(|constant| constant.is_finite() && constant.abs() >= LARGE);
