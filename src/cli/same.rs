@@ -44,7 +44,7 @@ pub struct SameArguments {
     /// Assumption to take for granted: prefix, one-zero; may be given several times
     #[arg(long = "assume", value_name = "WHAT", value_parser = assumption)]
     assumptions: Vec<Assumption>,
-    /// Inputs to try at most where the programs are not proven the same [default: 256, and more of small programs]
+    /// Inputs to try at most where the programs are not proven the same [default: as many as --seconds allows]
     #[arg(long, value_name = "N")]
     trials: Option<u64>,
     /// Seconds to try inputs for, at most; also within an input, between its operations
@@ -106,17 +106,25 @@ fn modes(arguments: &SameArguments, paths: [&Path; 2]) -> Result<[Mode; 2], Fail
 
 fn judge(arguments: &SameArguments, [one, other]: [&Path; 2], modes: &[Mode; 2]) -> Result<Answer, Failure> {
     let (one, other) = (read(one)?, read(other)?);
-    let mut settings = Settings { modes: modes.clone(), ..Settings::new(&modes[0]) };
-    settings.assumptions.clone_from(&arguments.assumptions);
-    if let Some(trials) = arguments.trials {
-        (settings.trials, settings.elements) = (trials, 0);
-    }
-    settings.patience = Duration::from_secs(arguments.seconds);
-    let answer = compare(&one, &other, &settings).map_err(|error| Failure::Message(error.to_string()))?;
+    let answer =
+        compare(&one, &other, &settings(arguments, modes)).map_err(|error| Failure::Message(error.to_string()))?;
     if let (Some(path), Verdict::Part(parting)) = (&arguments.witness, &answer.verdict) {
         write_witness(path, [&one, &other], parting)?;
     }
     Ok(answer)
+}
+
+/// Settings of the comparison. Results of few bits show a difference in one of thousands of inputs, so that time alone ends the search
+/// unless a number of inputs is asked for.
+fn settings(arguments: &SameArguments, modes: &[Mode; 2]) -> Settings {
+    Settings {
+        modes: modes.clone(),
+        assumptions: arguments.assumptions.clone(),
+        trials: arguments.trials.unwrap_or(u64::MAX),
+        elements: 0,
+        patience: Duration::from_secs(arguments.seconds),
+        ..Settings::new(&modes[0])
+    }
 }
 
 /// A program to be followed. An instruction without a meaning is a function of its operands.
@@ -231,4 +239,30 @@ fn write_answer(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: SameArguments,
+    }
+
+    /// The next command of an open pair names more seconds: they must be what ends a search.
+    #[test]
+    fn time_alone_ends_a_search_without_a_number_of_inputs() {
+        let mode: Mode = "v5e/default/as-compiled".parse().unwrap();
+        let of = |more: &[&str]| {
+            let line = Line::try_parse_from([&["same", "a.hlo", "b.hlo"], more].concat()).ok().unwrap();
+            let settings = settings(&line.arguments, &[mode.clone(), mode.clone()]);
+            (settings.trials, settings.elements, settings.patience)
+        };
+        assert_eq!(of(&["--seconds", "7"]), (u64::MAX, 0, Duration::from_secs(7)));
+        assert_eq!(of(&["--trials", "9"]), (9, 0, Duration::from_secs(5)));
+    }
 }

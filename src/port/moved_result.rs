@@ -33,6 +33,9 @@ pub struct MovedResult {
     pub result: String,
     /// Its type and dims, such as `bf16[8,1024]`.
     pub shape: String,
+    /// Whether it is of floats: their errors are told in ulps.
+    #[serde(skip)]
+    pub is_float: bool,
     /// The number of its elements.
     pub elements: usize,
     /// Elements that differ between both chips; every NaN counts as one.
@@ -111,6 +114,7 @@ pub fn moved_results(
     let results = names.iter().enumerate().map(|(at, name)| MovedResult {
         result: name.clone(),
         shape: shape_text(&one[at]),
+        is_float: one[at].dtype().is_float(),
         elements: one[at].len(),
         differing: differences(&one[at], &other[at]).into_iter().filter(|differs| *differs).count(),
         before: figures(&of_one, at),

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::evaluation::TokenKind;
-use crate::tensor::DType;
 
 use super::{
     Aspect, HonestCounts, KeptResult, KeptTolerance, MovedResult, MovedResults, MovedTokens, OperationChanges, Survival,
@@ -83,14 +82,13 @@ impl PortReport {
 const SHOWN: usize = 12;
 
 fn result_line(result: &MovedResult) -> String {
-    let MovedResult { result: name, shape, elements, differing, before, after } = result;
+    let MovedResult { result: name, shape, is_float, elements, differing, before, after } = result;
     let what = match differing {
         0 => "equal, bit for bit".to_string(),
         _ => format!("{differing} of {elements} elements differ"),
     };
     let Some((before, after)) = before.zip(*after) else { return format!("  {name} {shape}: {what}") };
     let (from, to) = (short(before.largest), short(after.largest));
-    let is_float = shape.split('[').next().and_then(DType::from_name).is_some_and(DType::is_float);
     if !is_float {
         return format!("  {name} {shape}: {what}; largest difference from the truth {from} -> {to}");
     }
@@ -155,19 +153,20 @@ fn short(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::port::ErrorFigures;
+    use crate::tensor::DType;
 
     /// Integers have no ulps.
     #[test]
     fn integers_are_told_by_their_difference() {
-        let line = |shape: &str| {
+        let line = |dtype: DType| {
             let figures = |largest| Some(ErrorFigures { largest, relative_rms: None });
-            let (result, shape) = ("out0".to_string(), shape.to_string());
+            let (result, shape, is_float) = ("out0".to_string(), format!("{dtype}[8]"), dtype.is_float());
             let (before, after) = (figures(0.0), figures(3.0));
-            result_line(&MovedResult { result, shape, elements: 8, differing: 2, before, after })
+            result_line(&MovedResult { result, shape, is_float, elements: 8, differing: 2, before, after })
         };
         let told = "  out0 s32[8]: 2 of 8 elements differ; largest difference from the truth 0.00 -> 3.00";
-        assert_eq!(line("s32[8]"), told);
-        assert!(line("pred[8]").contains("difference from the truth") && line("bf16[8]").ends_with("-> 3.00 ulps"));
+        assert_eq!(line(DType::S32), told);
+        assert!(line(DType::Pred).contains("difference from the truth") && line(DType::BF16).ends_with("-> 3.00 ulps"));
     }
 
     /// Rows that are open on one chip alone are told.

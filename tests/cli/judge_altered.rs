@@ -62,7 +62,7 @@ fn a_factor_of_some_terms_is_none_of_all() {
 #[test]
 fn rows_without_a_difference_are_not_counted() {
     let found = changed("matmul_f32", "h_blas", |values| {
-        (16..values.len()).for_each(|at| values[at] += ((at * 7919 % 101) as f64 - 50.0) / 16.0);
+        (16..values.len()).for_each(|at| values[at] += ((at * 7919 % 101) as f32 - 50.0) / 16.0);
     });
     let place = found.pattern.last().unwrap_or_else(|| panic!("{found:?}"));
     assert_eq!((place.kind, place.says.as_str()), ("everywhere", "7 of 8 rows and 16 columns"));

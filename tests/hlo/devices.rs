@@ -485,3 +485,45 @@ fn rows_are_exchanged_by_their_sizes() {
         .collect();
     assert_eq!(firsts, [[1.0, 6.0, 7.0, 8.0, 0.5], [0.5, 0.5, 0.5, 2.0, 3.0]]);
 }
+
+/// Instructions and operands of a program, and the characters that `show` prints of it.
+fn work(text: &str) -> [usize; 2] {
+    let import = ulpgate::hlo::lower_with_opaque(&ulpgate::hlo::parse(text).unwrap()).unwrap();
+    let entry = import.program.entry();
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("work-{}.hlo", text.len()));
+    std::fs::write(&path, text).unwrap();
+    let shown =
+        Command::new(env!("CARGO_BIN_EXE_ulpgate")).args(["hlo", "show", path.to_str().unwrap()]).output().unwrap();
+    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+    [entry.instructions.iter().map(|instruction| 1 + instruction.operands.len()).sum(), shown.stdout.len()]
+}
+
+/// Twice the devices are twice the work, and no more: of an exchange between all devices, and of one that is not understood.
+#[test]
+fn work_grows_with_the_devices_and_not_with_their_square() {
+    let ragged = |sizes: usize, n: usize| {
+        format!(
+            "HloModule m, num_partitions={n}\nENTRY main {{\n x = bf16[128] parameter(0)\n y = bf16[256] parameter(1)\n \
+             i = s64[{sizes}] parameter(2)\n c = s64[{sizes}] parameter(3)\n o = s64[{sizes}] parameter(4)\n \
+             m = s64[{sizes}] parameter(5)\n ROOT r = bf16[256] ragged-all-to-all(x, y, i, c, o, m), channel_id=1, \
+             replica_groups=[1,{n}]<=[{n}]\n}}\n"
+        )
+    };
+    let programs: [&dyn Fn(usize) -> String; 3] = [
+        &|n| {
+            format!(
+                "HloModule m, num_partitions={n}\nENTRY main {{\n x = f32[1024,4] parameter(0)\n ROOT r = f32[1024,4] \
+                 all-to-all(x), channel_id=1, replica_groups=[1,{n}]<=[{n}], dimensions={{0}}\n}}\n"
+            )
+        },
+        &|n| ragged(n, n),
+        // Several sizes for each device are not supported.
+        &|n| ragged(2 * n, n),
+    ];
+    for program in programs {
+        let [few, many] = [16, 64].map(|n| work(&program(n)));
+        for (what, (few, many)) in ["operands", "characters"].iter().zip(few.into_iter().zip(many)) {
+            assert!(many < 5 * few, "{what}: {few} of 16 devices, {many} of 64\n{}", program(16));
+        }
+    }
+}

@@ -161,3 +161,53 @@ fn a_uniform_number_is_raised_by_what_is_small_alone() {
         assert!(!same(one, least, from), "{one} {least} {from}");
     }
 }
+
+/// The same of bf16, as `jax.random.gumbel` draws it: of eight random bits seven fill the mantissa, and the compiled file computes in f32.
+#[test]
+fn a_uniform_number_of_bf16_is_raised_by_what_is_small_alone() {
+    let text = |bits: &str, least: &str, drawn: &str| {
+        format!(
+            "HloModule m\nENTRY main {{\n k = u32[64] parameter(0)\n w = u16[64] parameter(1)\n byte = u8[64] convert(k)\n \
+             wide = u16[64] convert(byte)\n one = u16[] constant(1)\n ones = u16[64] broadcast(one), dimensions={{}}\n \
+             half = u16[64] shift-right-logical(wide, ones)\n halves = u16[64] shift-right-logical(w, ones)\n \
+             exponent = u16[] constant(16256)\n exponents = u16[64] broadcast(exponent), dimensions={{}}\n \
+             filled = u16[64] or({bits}, exponents)\n x = bf16[64] bitcast-convert(filled)\n minus = bf16[] constant(-1)\n \
+             less = bf16[64] broadcast(minus), dimensions={{}}\n c = bf16[] constant({least})\n \
+             cs = bf16[64] broadcast(c), dimensions={{}}\n {drawn}\n}}\n"
+        )
+    };
+    let narrow = "u = bf16[64] add(x, less)\n raised = bf16[64] add(u, cs)\n m = bf16[64] maximum(cs, raised)\n ROOT r = bf16[64] negate(m)";
+    let wide = "x32 = f32[64] convert(x)\n less32 = f32[64] convert(less)\n u = f32[64] add(x32, less32)\n \
+                n = f32[64] reduce-precision(u), exponent_bits=8, mantissa_bits=7\n c32 = f32[64] convert(cs)\n \
+                m = f32[64] maximum(c32, n)\n b = bf16[64] convert(m)\n ROOT r = bf16[64] negate(b)";
+    let same = |bits: &str, least: &str| {
+        let (one, other) = (text(bits, least, narrow), text(bits, least, wide));
+        let same = is_same(&ask(&one, &other, V5E, &[]));
+        if same {
+            assert_eq!(differing(&read(&one), &read(&other), V5E, 100, &mut Random(5)).1, 0);
+        }
+        same
+    };
+    assert!(same("half", "1.17549435e-38"));
+    // A sum that changes the fraction, and bits that may reach the exponent.
+    assert!(!same("half", "1e-3") && !same("halves", "1.17549435e-38"));
+}
+
+/// A conversion to eight bits leaves a number below 256, and none is below less.
+#[test]
+fn a_byte_is_below_256() {
+    let text = |answer: &str| {
+        format!(
+            "HloModule m\nENTRY main {{\n k = u32[64] parameter(0)\n byte = u8[64] convert(k)\n w = u16[64] convert(byte)\n \
+             t = pred[] constant(true)\n ts = pred[64] broadcast(t), dimensions={{}}\n {answer}\n}}\n"
+        )
+    };
+    let below = |limit: &str| {
+        text(&format!(
+            "c = u16[] constant({limit})\n cs = u16[64] broadcast(c), dimensions={{}}\n ROOT r = pred[64] compare(w, cs), direction=LT"
+        ))
+    };
+    let always = text("ROOT r = pred[64] copy(ts)");
+    assert!(is_same(&ask(&below("256"), &always, V5E, &[])));
+    assert!(!is_same(&ask(&below("255"), &always, V5E, &[])) && !is_same(&ask(&below("128"), &always, V5E, &[])));
+}

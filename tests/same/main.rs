@@ -3,6 +3,7 @@
 mod attributes;
 mod bits;
 mod exchanged;
+mod flushed;
 mod in_flight;
 mod known;
 mod large;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::ast::{Attribute, Instruction, Value};
 use crate::fields::fields;
-use crate::file::repeated_name;
+use crate::file::read_json;
 use crate::ir::{CollectiveAlgorithm, Setting};
 use crate::opcode::{Opcode, Single};
 use crate::view::Attributes;
@@ -21,10 +21,10 @@ pub fn of(instruction: &Instruction, attribute: &Attribute, is_exact: bool, sett
     if text.is_empty() {
         return;
     }
-    match serde_json::from_str::<Json>(text) {
+    match read_json(text.as_bytes()) {
         // Which of two values a compiler takes is not known: the whole is compared.
-        Ok(Json::Object(_)) if repeated_name(text.as_bytes()).is_some() => settings.push(super::other(attribute)),
-        Ok(Json::Object(config)) => of_object(instruction, &config, is_exact, settings),
+        Ok((Json::Object(_), Some(_))) => settings.push(super::other(attribute)),
+        Ok((Json::Object(config), None)) => of_object(instruction, &config, is_exact, settings),
         _ if instruction.opcode == Opcode::Single(Single::CustomCall) => {
             let Some(inside) = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')) else {
                 return settings.push(super::other(attribute));

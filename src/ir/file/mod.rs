@@ -11,5 +11,5 @@ mod whole;
 
 pub use component::{NameFault, check_component};
 pub use entry::Entry;
-pub use json::repeated_name;
+pub use json::{read_json, repeated_name};
 pub use whole::{read_text, read_whole, write_whole};

@@ -1,5 +1,8 @@
 //! Operations of two elements in the same place, and the identities among them that keep all bits.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use crate::ir::Binary;
 use crate::tensor::DType;
 
@@ -83,7 +86,10 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
             Some(folded) if folded.hold(at) => plain.of(a, b),
             _ => of(a, b),
         };
-        let elements = pairs().enumerate().map(element).collect();
+        let elements: Vec<Symbol> = pairs().enumerate().map(element).collect();
+        if dtype == DType::F32 {
+            pairs().zip(&elements).for_each(|((a, b), product)| tracer.note_scaled(*product, [a, b], &plain));
+        }
         return Symbols::Array(Array { exact: true, ..Array::new(elements) });
     }
     if exact && matches!(binary, Binary::Add | Binary::Subtract) {
@@ -96,7 +102,11 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
         let single = |at: usize, symbol: Symbol| {
             if arrays[at].several { round_product(&round, symbol) } else { symbol }
         };
+        let sum = PairwiseOperation::new(binary, dtype, unit, tracer);
         let element = |(at, (a, b)): (usize, (Symbol, Symbol))| {
+            if let Some([a, b]) = tracer.terms_apart([a, b], arrays) {
+                return sum.of(a, b);
+            }
             let (a, b) = (single(0, a), single(1, b));
             match left_first.map(|first| first[at]) {
                 Some(true) => fused(a, round_product(&round, b)),
@@ -206,6 +216,11 @@ impl<'u> PairwiseOperation<'u> {
             return Symbol::of(Number::Float(value[0]));
         }
         round(self.floats(a, b), self.dtype)
+    }
+
+    /// The result of a float operation that is exact, so that no rounding stands in its symbol.
+    pub fn exact(&self, a: Symbol, b: Symbol) -> Symbol {
+        self.floats(a, b)
     }
 
     /// A float operation before its result is rounded to its type.
@@ -333,5 +348,45 @@ impl<'u> PairwiseOperation<'u> {
         }
         let (a, b) = if self.binary.commutes() { (a.min(b), a.max(b)) } else { (a, b) };
         self.mixer.and(a).and(b).symbol()
+    }
+}
+
+/// The least constant whose sum with any subnormal number is the constant itself.
+const LARGE: f32 = 1.0 / (1u64 << 60) as f32;
+
+/// The rounded product, by the product in flight, of factors of which one is a power of two. Rounding leaves such a product as it is:
+/// a mean that meets its epsilon, as in norms, is the same whether a compiler fuses both or not.
+pub type ScaledProducts = RefCell<HashMap<Symbol, Symbol>>;
+
+impl Tracer<'_> {
+    /// Records the rounded product of a product in flight that rounding changes only below the least normal number: one factor is
+    /// a power of two of at most 1. A larger one may take the product beyond the largest number.
+    pub fn note_scaled(&self, product: Symbol, factors: [Symbol; 2], rounded: &PairwiseOperation) {
+        let is_scale = |factor: Symbol| {
+            let power = factor.float().filter(|v| v.is_normal() && v.to_bits() << 9 == 0);
+            power.is_some_and(|power| power.abs() <= 1.0)
+        };
+        if product.is_known() || !factors.into_iter().any(is_scale) {
+            return;
+        }
+        let (bare, opposite) = product.split_sign();
+        let rounded = rounded.of(factors[0], factors[1]).with_sign(opposite);
+        self.scaled.borrow_mut().insert(bare, rounded);
+    }
+
+    /// The terms of a sum of such a product and a constant, the product rounded. Where the product lies below the least normal
+    /// number, the sum is the constant either way. `None` for any other terms.
+    pub fn terms_apart(&self, terms: [Symbol; 2], arrays: [&Array; 2]) -> Option<[Symbol; 2]> {
+        let [one, other] = arrays.map(|array| array.exact);
+        let at = usize::from(other);
+        let constant = terms[1 - at].float().filter(|constant| constant.is_finite() && constant.abs() >= LARGE);
+        if one == other || constant.is_none() {
+            return None;
+        }
+        let (bare, opposite) = terms[at].split_sign();
+        let rounded = self.scaled.borrow().get(&bare)?.with_sign(opposite);
+        let mut unfused = terms;
+        unfused[at] = rounded;
+        Some(unfused)
     }
 }

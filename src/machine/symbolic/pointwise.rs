@@ -178,7 +178,13 @@ fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
         }
         _ => of_type(mixer.and(*symbol).symbol(), to),
     };
-    Symbols::Array(site.operands[0].as_array().with_elements(elements.iter().map(element).collect()))
+    let converted: Vec<Symbol> = elements.iter().map(element).collect();
+    if !keeps && from.is_integer() && to == DType::U8 {
+        // A wider type holds them as they are.
+        let unknown = converted.iter().filter(|symbol| !symbol.is_known());
+        unknown.for_each(|symbol| tracer.note_range(*symbol, 0..=i64::from(u8::MAX)));
+    }
+    Symbols::Array(site.operands[0].as_array().with_elements(converted))
 }
 
 fn first(value: &super::super::value::Value) -> Option<Symbol> {
@@ -341,7 +347,9 @@ pub fn choose(mixer: &Mixer, flag: Symbol, on_true: Symbol, on_false: Symbol) ->
     }
     let (flag, negated) = flag.split_sign();
     let (a, b) = if negated { (on_false, on_true) } else { (on_true, on_false) };
-    mixer.and(flag).and(a).and(b).symbol().one_of(a, b)
+    let chosen = |a: Symbol, b: Symbol| mixer.and(flag).and(a).and(b).symbol().one_of(a, b);
+    // A choice between numbers as flushing arithmetic takes them is the choice between the numbers, taken so.
+    if a.is_normal() && b.is_normal() { chosen(a.unflush(), b.unflush()).flush() } else { chosen(a, b) }
 }
 
 /// `min(max(low, value), high)`.
@@ -370,7 +378,7 @@ fn clamp(tracer: &Tracer, site: &Site, dtype: DType) -> Symbols {
 
 impl Tracer<'_> {
     /// The numbers from the least to the greatest that an integer of a type may be, as far as it is known; of `u64` nothing is.
-    fn range(&self, symbol: Symbol, dtype: DType) -> Option<RangeInclusive<i64>> {
+    pub fn range(&self, symbol: Symbol, dtype: DType) -> Option<RangeInclusive<i64>> {
         let (bits, signed) = (dtype.bits(), dtype.is_signed());
         let of_type = || match (bits, signed) {
             (64, false) => None,
@@ -380,6 +388,11 @@ impl Tracer<'_> {
         };
         let known = symbol.integer().map(|value| value..=value);
         known.or_else(|| self.ranges.borrow().get(&symbol).cloned()).or_else(of_type).filter(|_| bits < 64 || signed)
+    }
+
+    /// Notes between which numbers an integer lies, where nothing is known of it yet.
+    pub fn note_range(&self, symbol: Symbol, range: RangeInclusive<i64>) {
+        self.ranges.borrow_mut().entry(symbol).or_insert(range);
     }
 
     /// Notes between which numbers a maximum or minimum of integers lies, where one of them is known.

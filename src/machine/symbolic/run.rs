@@ -17,6 +17,7 @@ use super::super::operand::Operand;
 use super::super::room;
 use super::gathered::GatheredTerms;
 use super::packed::PackedIntegers;
+use super::pairwise::ScaledProducts;
 use super::random_fraction::Fractions;
 use super::symbol::{Mixer, Symbol};
 use super::symbol_key::Key;
@@ -42,6 +43,7 @@ pub struct Tracer<'a> {
     pub fractions: Fractions,
     /// The ranges of integers that were clamped, or shifted down to a mantissa.
     pub ranges: RefCell<HashMap<Symbol, RangeInclusive<i64>>>,
+    pub scaled: ScaledProducts,
 }
 
 /// A tracer that runs a list, a call or a loop, with the budget that was left before it.
@@ -109,6 +111,7 @@ impl<'a> Tracer<'a> {
             packed: PackedIntegers::default(),
             fractions: Fractions::default(),
             ranges,
+            scaled: ScaledProducts::default(),
         }
     }
 

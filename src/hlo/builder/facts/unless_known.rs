@@ -67,7 +67,7 @@ fn opaque(e: &mut Emitter, operands: &[Value], why: LowerError) -> Result<Value>
     let differs = operands.iter().any(Value::differs) || device::tells(instruction);
     let devices = if differs { e.lowering.devices.count() } else { 1 };
     let mut call = UnlessKnownCall { arrays, devices, op: ir::Opaque { name: name.clone(), terms, part: 0 } };
-    let value = call.value(e, &instruction.shape).map_err(|_| why.clone())?;
+    let value = call.whole(e).and_then(|()| call.value(e, &instruction.shape)).map_err(|_| why.clone())?;
     let unknown = Unknown { name: instruction.name.clone(), what: name, at: instruction.at, why: why.why };
     e.lowering.unknown.iter_mut().for_each(|list| list.push(unknown.clone()));
     Ok(value)
@@ -83,6 +83,17 @@ struct UnlessKnownCall {
 }
 
 impl UnlessKnownCall {
+    /// Of several devices, each takes its result from one value that all operands decide: every result with all operands of all
+    /// devices would grow with the square of the devices.
+    fn whole(&mut self, e: &mut Emitter) -> Result<()> {
+        if self.devices > 1 && self.arrays.len() > 1 {
+            let Some(shape) = first_array(&e.instruction.shape) else { return Ok(()) };
+            self.arrays = vec![self.array(e, shape)?];
+            self.op.terms = format!("a part of {}", self.op.name);
+        }
+        Ok(())
+    }
+
     fn value(&mut self, e: &mut Emitter, shape: &ast::Shape) -> Result<Value> {
         if let ast::Shape::Tuple(parts) = shape {
             return Ok(Value::Tuple(parts.iter().map(|part| self.value(e, part)).collect::<Result<_>>()?));
@@ -106,6 +117,14 @@ impl UnlessKnownCall {
         let id = e.emit(Op::Opaque(self.op.clone()), self.arrays.clone(), Some(shape))?;
         self.op.part += 1;
         Ok(id)
+    }
+}
+
+/// The first array of a shape.
+fn first_array(shape: &ast::Shape) -> Option<&ast::Shape> {
+    match shape {
+        ast::Shape::Tuple(parts) => parts.iter().find_map(first_array),
+        array => Some(array).filter(|array| !array.is_token()),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::builder::array_operation::slice;
 use crate::builder::{Emitter, Value};
 use crate::devices::device_exchange;
 use crate::error::LowerError;
-use crate::ir::Mark;
+use crate::ir::{Mark, Op, Shape, ValueId};
 use crate::opcode::{Collective, CollectiveDone, Opcode, Outside};
 
 use per_member::{arrays, beside, in_groups, join, nothing_taken};
@@ -169,17 +169,42 @@ fn permute(e: &mut Emitter, operands: &[Value]) -> Result<Value> {
 fn all_to_all(e: &mut Emitter, operand: &Value) -> Result<Value> {
     let dim = e.attributes().one_number("dimensions")?;
     let each = in_groups(e, operand, |e, group| {
-        let mut each = Vec::with_capacity(group.len());
-        for number in 0..group.len() {
-            let mut parts = Vec::with_capacity(group.len());
-            for device in group {
-                parts.push(part(e, &operand.on(*device), dim, number, group.len())?);
-            }
-            each.push(join(e, &parts, dim)?);
+        let (members, count) = (group.iter().map(|device| operand.on(*device)).collect::<Vec<_>>(), group.len());
+        if count == 1 {
+            return Ok(members);
         }
-        Ok(each)
+        // What all members have stands once, and each takes its parts of it, so that the work grows with the group.
+        let all = join(e, &members, dim)?;
+        let apart = beside(e, &[all], &mut |e, own| in_parts(e, own[0], dim, count))?;
+        (0..count)
+            .map(|number| beside(e, std::slice::from_ref(&apart), &mut |e, own| parts(e, own[0], dim, number)))
+            .collect()
     })?;
     Ok(Value::of_devices(each))
+}
+
+/// An array of `members` arrays one behind the other along a dim, each cut into as many parts along it: in the place of that dim
+/// stand the members, the parts of one, and the elements of a part.
+fn in_parts(e: &mut Emitter, all: ValueId, dim: usize, members: usize) -> Result<ValueId> {
+    let shape = e.shape(all).clone();
+    let (dtype, mut dims) = (shape.element_type(), shape.dims().to_vec());
+    let own = dims[dim] / members;
+    if !own.is_multiple_of(members) {
+        dims[dim] = own;
+        let shape = Shape::array(dtype, &dims);
+        return Err(e.refuse("dimensions", format!("{shape} has no {members} equal parts along dim {dim}")));
+    }
+    let apart = [&dims[..dim], &[members, members, own / members], &dims[dim + 1..]].concat();
+    e.emit(Op::Reshape, vec![all], Some(Shape::array(dtype, &apart)))
+}
+
+/// The parts with this number of all members, one behind the other along the dim.
+fn parts(e: &mut Emitter, apart: ValueId, dim: usize, number: usize) -> Result<ValueId> {
+    let taken = slice(e, apart, dim + 1, [number, number + 1])?;
+    let shape = e.shape(taken).clone();
+    let dims = shape.dims();
+    let together = [&dims[..dim], &[dims[dim] * dims[dim + 2]], &dims[dim + 3..]].concat();
+    e.emit(Op::Reshape, vec![taken], Some(Shape::array(shape.element_type(), &together)))
 }
 
 /// Of as many operands as a group has members, member `i` gets the `i`-th of each member, as a tuple.

@@ -3,7 +3,7 @@
 use crate::ast::{self, Attribute};
 use crate::builder::Emitter;
 use crate::error::LowerError;
-use crate::file::repeated_name;
+use crate::file::read_json;
 
 type Result<T> = std::result::Result<T, LowerError>;
 
@@ -22,9 +22,9 @@ pub fn config(e: &Emitter) -> Result<Config> {
             _ => String::new(),
         },
     };
-    let fields =
-        serde_json::from_str(&text).map_err(|error| e.refuse("backend_config", format!("backend_config: {error}")))?;
-    if let Some(name) = repeated_name(text.as_bytes()) {
+    let read = read_json(text.as_bytes());
+    let (fields, repeated) = read.map_err(|error| e.refuse("backend_config", format!("backend_config: {error}")))?;
+    if let Some(name) = repeated {
         return Err(e.refuse("backend_config", format!("backend_config has {name:?} twice")));
     }
     Ok(Config { fields, wrong: e.refuse("backend_config", "") })
