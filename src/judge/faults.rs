@@ -228,7 +228,9 @@ fn places(evidence: &Evidence) -> Option<Pattern> {
         return None;
     }
     let differing = |count: usize, line: &dyn Fn(usize) -> usize| {
-        let lines: BTreeSet<usize> = (0..residual.len()).filter(|at| residual[*at] != 0.0).map(line).collect();
+        // A rounding elsewhere is none of the difference.
+        let differs = |at: &usize| if apart.is_empty() { residual[*at] != 0.0 } else { apart.binary_search(at).is_ok() };
+        let lines: BTreeSet<usize> = (0..residual.len()).filter(differs).map(line).collect();
         if lines.len() == count { String::new() } else { format!("{} of ", lines.len()) }
     };
     let (of_rows, of_columns) = (differing(rows, &|at| at / columns), differing(columns, &|at| at % columns));
