@@ -115,9 +115,7 @@ impl<'a> Programs<'a> {
             let (spec, n) = (&case.problem.program, case.problem.n);
             let declared = case.problem.truth.as_ref().unwrap_or(spec);
             let problem = placed(&mut programs.problems, spec, n, rows).map_err(|e| fail(e.into()))?;
-            let measured = case.measured_output().map(|output| (output, case.rounded));
-            let truth =
-                placed_truth(&mut programs.truths, (declared, measured), n, rows).map_err(|e| fail(e.into()))?;
+            let truth = placed_truth(&mut programs.truths, case, rows).map_err(|e| fail(e.into()))?;
             let scores = if case.checks.iter().any(|c| c.judge.needs_scores()) {
                 let scores = declared.scores(n, rows).map_err(|e| fail(e.into()))?;
                 let scores = scores.ok_or_else(|| fail(CaseError::NoTokens { program: declared.to_string() }))?;
@@ -187,13 +185,11 @@ fn placed<'a>(
     Ok(known.len() - 1)
 }
 
-/// The position of the truth of a program, one of whose results may be measured at a type. An unknown one is added.
-fn placed_truth<'a>(
-    known: &mut Vec<TruthProgram<'a>>,
-    (spec, measured): (&'a ProgramSpec, Option<(usize, TruthType)>),
-    n: usize,
-    rows: usize,
-) -> Result<usize, BuildError> {
+/// The position of the truth of a case, one of whose results may be measured at a type. An unknown one is added.
+fn placed_truth<'a>(known: &mut Vec<TruthProgram<'a>>, case: &'a Case, rows: usize) -> Result<usize, BuildError> {
+    let Problem { program, truth, n, .. } = &case.problem;
+    let spec = truth.as_ref().unwrap_or(program);
+    let measured = case.measured_output().map(|output| (output, case.rounded));
     let agrees = |other: &TruthProgram| {
         measured.is_none_or(|(output, own)| other.rounded.get(&output).is_none_or(|rounded| *rounded == own))
     };
@@ -201,7 +197,7 @@ fn placed_truth<'a>(
         known[at].rounded.extend(measured);
         return Ok(at);
     }
-    known.push(TruthProgram { spec, program: spec.build(n, rows)?, rounded: BTreeMap::from_iter(measured) });
+    known.push(TruthProgram { spec, program: spec.build(*n, rows)?, rounded: BTreeMap::from_iter(measured) });
     Ok(known.len() - 1)
 }
 

@@ -432,10 +432,12 @@ fn what_overflows_in_some_form_is_enclosed_behind_conversions_and_moves() {
         let out = b.binary(Binary::Multiply, moved, large).unwrap();
         let program = b.finish(&[("out", out)]).unwrap();
         let argument = tensor(DType::F32, &[1, 2], &[2f64.powi(-100), 2f64.powi(-99)]);
-        let settings = Settings::new("v5e/default/off".parse().unwrap());
-        let (_, enclosed) = enclose(&program, &[argument], &settings).unwrap();
-        let found = outside(&enclosed, &[tensor(DType::F32, &dims, &[f64::INFINITY; 2])]);
-        assert!(found[0].elements.is_empty() && found[0].unknown == 2, "{name}: {enclosed:?}");
+        // Also where no conversion may be left out.
+        for settings in [Settings::new("v5e/default/off".parse().unwrap()), settings("v5e/default/off", &["algebra"])] {
+            let (_, enclosed) = enclose(&program, std::slice::from_ref(&argument), &settings).unwrap();
+            let found = outside(&enclosed, &[tensor(DType::F32, &dims, &[f64::INFINITY; 2])]);
+            assert!(found[0].elements.is_empty() && found[0].unknown == 2, "{name}: {enclosed:?}");
+        }
     }
 }
 
