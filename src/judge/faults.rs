@@ -229,7 +229,8 @@ fn places(evidence: &Evidence) -> Option<Pattern> {
     }
     let differing = |count: usize, line: &dyn Fn(usize) -> usize| {
         // A rounding elsewhere is none of the difference.
-        let differs = |at: &usize| if apart.is_empty() { residual[*at] != 0.0 } else { apart.binary_search(at).is_ok() };
+        let differs =
+            |at: &usize| if apart.is_empty() { residual[*at] != 0.0 } else { apart.binary_search(at).is_ok() };
         let lines: BTreeSet<usize> = (0..residual.len()).filter(differs).map(line).collect();
         if lines.len() == count { String::new() } else { format!("{} of ", lines.len()) }
     };
