@@ -127,9 +127,7 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
-pub mod diff;
 pub mod evaluation;
-pub mod flow;
 pub mod gate;
 pub mod judge;
 pub mod layers;
@@ -144,12 +142,11 @@ pub mod scales;
 pub mod suite;
 mod sum_tree;
 pub mod vectors;
-pub mod why;
 
 pub use ulpgate_hlo as hlo;
 pub use ulpgate_numerics::{
-    activity, analysis, budget, check, criterion, deadline, explore, file, input, ir, machine, metric, name, num,
-    oracle, program, rewrite, same, scaled, stat, subject, tensor,
+    activity, analysis, budget, check, criterion, deadline, diff, explore, file, flow, input, ir, machine, metric,
+    name, num, oracle, program, rewrite, same, scaled, stat, subject, tensor, why,
 };
 
 pub use ir::Program;

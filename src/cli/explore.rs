@@ -128,8 +128,7 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
         let page = Page { settings: &settings, found: &found, rows: &rows, not_followed: not_followed(&program) };
         writeln!(out, "{}", serde_json::to_string_pretty(&page.json()).map_err(|error| fail(&error))?)?;
     } else {
-        let not_followed = not_followed(&program);
-        Page { settings: &settings, found: &found, rows: &rows, not_followed }.text(out)?;
+        Page { settings: &settings, found: &found, rows: &rows, not_followed: not_followed(&program) }.text(out)?;
         if arguments.repair && !rows.iter().all(is_proven) {
             let settings = Settings { until, ..settings.clone() };
             let repair =
@@ -138,20 +137,17 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
                 Ok(repair) => tell_repair(&repair, &program, sources.as_ref(), out)?,
                 Err(why) => tell_no_repair(why, &settings, out)?,
             }
-        }
-        if !arguments.repair && !rows.iter().all(is_proven) {
+        } else if !rows.iter().all(is_proven) {
             wrap("Next: --repair, for the fewest guards after which every row is proven.", "    ", out)?;
         }
         if let Some(folder) = &arguments.counterexample {
             let small = in_time(arguments, until, || {
                 counterexample(&program, &tensors, &arguments.results, &settings, &found).map_err(|error| fail(&error))
             })?;
+            let is_reachable = rows.iter().any(|row| row.answer == "reachable");
             match small {
                 Some(small) => counterexample_files::write(&small, sources.as_ref(), folder, out)?,
-                None if rows.iter().any(|row| row.answer == "reachable") => {
-                    writeln!(out, "no counterexample: no program that was tried flips as the witnesses do")?
-                }
-                None => writeln!(out, "no counterexample: no row is reachable")?,
+                None => tell_no_counterexample(is_reachable, out)?,
             }
         }
     }
@@ -246,6 +242,15 @@ fn tell_repair(
         writeln!(out, "time ended before every set of guards was explored: fewer may do; --seconds gives more time")?;
     }
     Ok(())
+}
+
+/// The reason why no counterexample is written.
+fn tell_no_counterexample(is_reachable: bool, out: &mut dyn Write) -> Result<(), Failure> {
+    let why = match is_reachable {
+        true => "no program that was tried flips as the witnesses do",
+        false => "no row is reachable",
+    };
+    Ok(writeln!(out, "no counterexample: {why}")?)
 }
 
 /// The reason why no guards are given, and what can be tried instead.

@@ -138,30 +138,29 @@ impl Page<'_> {
             self.count("reachable"),
             self.count("open")
         )?;
-        for row in rows.iter() {
-            match (&row.witness, row.undecided) {
-                (Some(told), _) => {
-                    let WitnessText { result, index, declared, chosen, mode, choices, .. } = told;
-                    writeln!(
-                        out,
-                        "row {}: REACHABLE {result}{index:?} is {chosen} instead of {declared}, if",
-                        row.row
-                    )?;
-                    choices.iter().try_for_each(|choice| writeln!(out, "       {choice}"))?;
-                    if *mode != settings.mode.to_string() {
-                        writeln!(out, "       it is computed as {mode}")?;
-                    }
+        rows.iter().try_for_each(|row| self.row_text(row, out))
+    }
+
+    fn row_text(&self, row: &Row, out: &mut dyn Write) -> Result<(), Failure> {
+        let settings = self.settings;
+        match (&row.witness, row.undecided) {
+            (Some(told), _) => {
+                let WitnessText { result, index, declared, chosen, mode, choices, .. } = told;
+                writeln!(out, "row {}: REACHABLE {result}{index:?} is {chosen} instead of {declared}, if", row.row)?;
+                choices.iter().try_for_each(|choice| writeln!(out, "       {choice}"))?;
+                if *mode != settings.mode.to_string() {
+                    writeln!(out, "       it is computed as {mode}")?;
                 }
-                (None, Some(undecided)) => {
-                    let (elements, are) = (quantity(undecided, "element"), if undecided == 1 { "is" } else { "are" });
-                    writeln!(out, "row {}: OPEN: {elements} {are} not decided by one enclosure", row.row)?;
-                }
-                (None, None) if settings.margins => writeln!(out, "row {}: PROVEN", row.row)?,
-                (None, None) => {}
             }
-            if let Some(decision) = row.decision.as_ref().filter(|_| settings.margins || row.answer == "open") {
-                writeln!(out, "       {}", gap(decision))?;
+            (None, Some(undecided)) => {
+                let (elements, are) = (quantity(undecided, "element"), if undecided == 1 { "is" } else { "are" });
+                writeln!(out, "row {}: OPEN: {elements} {are} not decided by one enclosure", row.row)?;
             }
+            (None, None) if settings.margins => writeln!(out, "row {}: PROVEN", row.row)?,
+            (None, None) => {}
+        }
+        if let Some(decision) = row.decision.as_ref().filter(|_| settings.margins || row.answer == "open") {
+            writeln!(out, "       {}", gap(decision))?;
         }
         Ok(())
     }

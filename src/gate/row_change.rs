@@ -168,10 +168,10 @@ mod tests {
     fn the_deciding_cell_comes_first() {
         let cells = |list: &[(&'static str, &'static str, &'static str)]| {
             let cell = |(column, old, fresh): &(&'static str, &'static str, &'static str)| ReportCell {
-                header: *column,
-                column: *column,
-                old: *old,
-                fresh: *fresh,
+                header: column,
+                column,
+                old,
+                fresh,
             };
             told(&list.iter().map(cell).collect::<Vec<_>>())
         };

@@ -7,7 +7,9 @@
 
 pub mod check;
 pub mod criterion;
+pub mod diff;
 pub mod explore;
+pub mod flow;
 pub mod input;
 pub mod metric;
 pub mod mode;
@@ -15,7 +17,9 @@ pub mod program;
 pub mod same;
 pub mod stat;
 pub mod subject;
+pub mod why;
 
+pub use ulpgate_hlo as hlo;
 pub use ulpgate_ir::{activity, analysis, budget, deadline, file, ir, name, num, rewrite, scaled, tensor};
 pub use ulpgate_oracle as oracle;
 

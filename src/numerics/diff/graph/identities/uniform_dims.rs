@@ -2,11 +2,11 @@
 
 use crate::ir::{Binary, Class, Instruction, Op};
 
-use super::super::expression::{ExpressionHead, ExpressionId};
-use super::super::expression::{NumberBits, NumberScale};
-use super::graph_builder::GraphBuilder;
-use super::graph_value::Value;
-use super::rounding_form::RoundingForm;
+use super::super::super::expression::{ExpressionHead, ExpressionId};
+use super::super::super::expression::{NumberBits, NumberScale};
+use super::super::graph_builder::GraphBuilder;
+use super::super::graph_value::Value;
+use super::super::rounding_form::RoundingForm;
 
 impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// Along which dims all elements are the same.

@@ -1,7 +1,7 @@
 //! A program as a graph of what its values compute.
 //!
-//! A `GraphBuilder` gives each instruction its expression (`express`, by the kind of operation in `regions`, `integers`,
-//! `multiples`, `quotient`, `uniform_dims`, `inverse_scale`) and what decides its bits: the operation that rounds ([`RoundingForm`]), the
+//! A `GraphBuilder` gives each instruction its expression (`express`, by the kind of operation in `regions`, `integers`;
+//! forms of one number in `identities`) and what decides its bits: the operation that rounds ([`RoundingForm`]), the
 //! order of additions ([`AdditionOrder`]), the plan of a matmul ([`MatmulPlan`]), the selection of a top-k ([`TopKSelection`]).
 
 mod addition_order;
@@ -9,17 +9,14 @@ pub mod constant_fold;
 mod express;
 mod graph_builder;
 mod graph_value;
+mod identities;
 mod integers;
-mod inverse_scale;
-mod multiples;
 mod program_graph;
-mod quotient;
 mod regions;
 pub mod roles;
 mod rounding_form;
 mod sign_of_zero;
 mod topk_selection;
-mod uniform_dims;
 
 pub use addition_order::{AdditionOrder, MatmulPlan};
 pub use constant_fold::splat;

@@ -2,12 +2,12 @@
 
 use crate::ir::{Binary, Instruction, ValueId};
 
-use super::super::expression::{ExpressionHead, ExpressionId, Expressions};
-use super::super::expression::{NumberBits, NumberScale, is_nearly_one};
-use super::graph_builder::GraphBuilder;
-use super::graph_value::Value;
-use super::roles::ValueRole;
-use super::rounding_form::RoundingForm;
+use super::super::super::expression::{ExpressionHead, ExpressionId, Expressions};
+use super::super::super::expression::{NumberBits, NumberScale, is_nearly_one};
+use super::super::graph_builder::GraphBuilder;
+use super::super::graph_value::Value;
+use super::super::roles::ValueRole;
+use super::super::rounding_form::RoundingForm;
 
 impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// The normal form of an operation that compilers merge with its operands or take apart; `None` for any other.

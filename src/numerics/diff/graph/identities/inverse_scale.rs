@@ -2,10 +2,10 @@
 
 use crate::ir::Instruction;
 
-use super::super::expression::{ExpressionId, NumberScale};
-use super::graph_builder::GraphBuilder;
-use super::graph_value::Value;
-use super::rounding_form::RoundingForm;
+use super::super::super::expression::{ExpressionId, NumberScale};
+use super::super::graph_builder::GraphBuilder;
+use super::super::graph_value::Value;
+use super::super::rounding_form::RoundingForm;
 
 impl<'p, 'e> GraphBuilder<'p, 'e> {
     /// The expression of a value that numbers scale and scale back: the value itself. The steps are recorded if they

@@ -2,11 +2,11 @@
 
 use crate::ir::{Binary, Instruction, ValueId};
 
-use super::super::expression::{ExpressionHead, ExpressionId, Expressions};
-use super::super::expression::{NumberScale, is_nearly_one};
-use super::graph_builder::GraphBuilder;
-use super::graph_value::Value;
-use super::rounding_form::{Divisor, RoundingForm};
+use super::super::super::expression::{ExpressionHead, ExpressionId, Expressions};
+use super::super::super::expression::{NumberScale, is_nearly_one};
+use super::super::graph_builder::GraphBuilder;
+use super::super::graph_value::Value;
+use super::super::rounding_form::{Divisor, RoundingForm};
 
 /// A value as a number times a numerator by a denominator.
 struct ScaledQuotient {
