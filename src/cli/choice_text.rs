@@ -4,21 +4,15 @@ use crate::hlo::Sources;
 use crate::ir::{Op, Program};
 use crate::rewrite::{Choices, Freedom, Place};
 
-/// The operation that gives a value, with its operands: `div.5 = divide(exp.3, sum.4)`. A file without the places of its source names
-/// a value by its opcode and a number, from which nobody finds the line; the operands lead there. The name alone, if no instruction
-/// has it.
+/// The operation that gives a value, by the value's name ([`Computation::definition`]). The name alone, if no instruction has it.
+///
+/// [`Computation::definition`]: crate::ir::Computation::definition
 pub fn definition(program: &Program, name: &str) -> String {
-    let mut all = program
-        .computations
-        .iter()
-        .flat_map(|computation| computation.instructions.iter().map(move |i| (computation, i)));
-    all.find(|(_, instruction)| instruction.name == name).map_or_else(
-        || name.to_string(),
-        |(computation, instruction)| {
-            let operands = instruction.operands.iter().map(|at| computation.instructions[*at].name.as_str());
-            format!("{name} = {}({})", instruction.op.opcode(), operands.collect::<Vec<_>>().join(", "))
-        },
-    )
+    let of_name = program.computations.iter().find_map(|computation| {
+        let id = computation.instructions.iter().position(|instruction| instruction.name == name)?;
+        Some(computation.definition(id))
+    });
+    of_name.unwrap_or_else(|| name.to_string())
 }
 
 /// The place of a value in the source, in brackets behind a space; nothing where the file says none.

@@ -212,6 +212,14 @@ pub struct Computation {
 }
 
 impl Computation {
+    /// The operation that gives a value, with its operands: `div.5 = divide(exp.3, sum.4)`. A value that no place of the source names has
+    /// an opcode and a number for its name, from which nobody finds the line; the operands lead there.
+    pub fn definition(&self, id: ValueId) -> String {
+        let Instruction { name, op, operands, .. } = &self.instructions[id];
+        let operands: Vec<&str> = operands.iter().map(|operand| self.instructions[*operand].name.as_str()).collect();
+        format!("{name} = {}({})", op.opcode(), operands.join(", "))
+    }
+
     /// Shapes of the parameters in order of their number.
     pub fn parameter_shapes(&self) -> Vec<&Shape> {
         let mut parameters: Vec<(usize, &Shape)> = self

@@ -34,7 +34,7 @@ pub(super) fn steps(runner: &mut Runner) -> Option<Pattern> {
                 continue;
             }
             let steps = match is_direct {
-                true => format!("{} is", entry.instructions[id].name),
+                true => format!("{} is", entry.definition(id)),
                 false => {
                     format!("the steps from {} to {} are", entry.instructions[before].name, entry.instructions[id].name)
                 }
