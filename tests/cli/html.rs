@@ -200,7 +200,7 @@ fn what_changed_comes_first() {
     let page = folder.read("page.html");
     assert!(page.contains("As expected, but not as before."), "{}", &page[page.find("<main").unwrap()..][..600]);
     assert!(page.contains("Changed against the reports in reports: 8 better."));
-    assert!(page.contains(&format!(">{case}</a></td><td>verdict: unexpected-finding → pass</td>")));
+    assert!(page.contains(&format!(">{case}</a></td><td>verdict: unexpected-finding → pass (better)</td>")));
     assert!(page.find(" id=\"changes\"").unwrap() < page.find(" id=\"alarms\"").unwrap());
     // The page is no report of the baseline, and is not told as a stray file.
     folder.exits(0, &["report"]);

@@ -175,7 +175,7 @@ fn lines_say_figures_in_words() {
     let text = judged(&case).lines().join("\n");
     for says in [
         " times that of two orders of sums; 128 of 128 elements differ",
-        " times that mode's; at most ",
+        " times that mode's; absolute at most ",
         " in 99 %; largest ",
         " at [4,13]",
         ": over 128 outputs a factor shows from 1 + ",
