@@ -150,26 +150,21 @@ fn write_witness(path: &Path, imports: [&Import; 2], parting: &Parting) -> Resul
 /// The command that tells more of two files that are neither proven the same nor seen to part.
 fn next_step(arguments: &SameArguments, paths: [&Path; 2], modes: &[Mode; 2]) -> String {
     let seconds = arguments.seconds.saturating_mul(10).max(60);
-    let diff = diff_command(paths, modes);
-    format!(
-        "`{diff}` names each operation that changed, and with --inputs, what it does to results; or try more inputs: --seconds \
-         {seconds}"
-    )
+    format!("{}; or try more inputs: --seconds {seconds}", next_diff(paths, modes, "what that does to results"))
 }
 
 /// The command that says what a difference does to tokens.
 fn next_of_parting(paths: [&Path; 2], modes: &[Mode; 2]) -> String {
-    let diff = diff_command(paths, modes);
-    format!(
-        "`{diff} --inputs IN.safetensors` names each operation that changed, and the tokens that change on your inputs"
-    )
+    next_diff(paths, modes, "the tokens that change")
 }
 
-/// The comparison of two programs on their machines.
-fn diff_command([one, other]: [&Path; 2], modes: &[Mode; 2]) -> String {
+/// The comparison of two programs, and what it tells of runs on given inputs, for which alone it takes a machine.
+fn next_diff([one, other]: [&Path; 2], modes: &[Mode; 2], told: &str) -> String {
     let [one, other] = [one, other].map(|path| shell_word(&path.to_string_lossy()));
     let asked = hlo::mode_flags([Some(&modes[0]), Some(&modes[1]).filter(|other| **other != modes[0])]);
-    format!("ulpgate hlo diff {one} {other}{asked}")
+    format!(
+        "`ulpgate hlo diff {one} {other}` names each operation that changed, and with --inputs IN.safetensors{asked} it says {told}"
+    )
 }
 
 fn write_answer(

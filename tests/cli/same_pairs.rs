@@ -132,8 +132,11 @@ fn a_cut_of_k_is_told_as_open() {
     assert!(told.contains("acc=running, for all inputs") && !told.contains("not public"), "{told}");
     let open = folder.exits(2, &["same", "whole.hlo", "cut.hlo"]);
     assert!(open.out.starts_with("OPEN") && open.out.contains("with acc=running they are the same"), "{}", open.out);
-    let next = "\n  next: `ulpgate hlo diff whole.hlo cut.hlo --mode v5e/default/as-compiled`";
+    let next = "\n  next: `ulpgate hlo diff whole.hlo cut.hlo` names each operation that changed, and with --inputs IN.safetensors --mode \
+                v5e/default/as-compiled it says ";
     assert!(open.out.contains(next), "{}", open.out);
+    // A machine is named for runs alone.
+    assert_ne!(folder.ran(&["hlo", "diff", "whole.hlo", "cut.hlo"]).code, 2);
     folder.exits(0, &["same", "whole.hlo", "cut.hlo", "--mode", "v5e/default/as-compiled+acc=running"]);
     folder.exits(1, &["same", "whole.hlo", "cut.hlo", "--mode", "v5e/default/as-compiled+acc=tiled"]);
 }
