@@ -20,6 +20,8 @@ use super::value::Value;
 /// A program made ready for the machine, to be evaluated in any mode with any arguments, on any thread.
 pub struct Prepared<'p> {
     pub(super) program: &'p Program,
+    /// Whether unused values are other forms of used ones, and no dead code.
+    has_choices: bool,
     pub(super) regions: Regions,
     /// One a computation, worked out when it is first asked for: for the chip with a backend, where sums have the orders of its
     /// code or the mode's own, and for chips without.
@@ -48,13 +50,21 @@ pub(super) struct Frame {
 
 impl Frame {
     /// The frame of a machine with this backend, whose orders of sums it keeps or not.
-    fn new(computation: &Computation, backend: Option<(&dyn Backend, bool)>, regions: &Regions) -> Frame {
+    fn new(
+        computation: &Computation,
+        backend: Option<(&dyn Backend, bool)>,
+        regions: &Regions,
+        has_choices: bool,
+    ) -> Frame {
         let uses = uses(computation);
         let of_live = |alive: &Computation, uses: &[usize]| match backend {
             Some((backend, keeps_orders)) => backend.plan(alive, uses, regions, keeps_orders),
             None => default_plan(alive, uses),
         };
-        let mut kernels = plan_live(computation, of_live, dead_kernel());
+        let mut kernels = match has_choices {
+            true => of_live(computation, &uses),
+            false => plan_live(computation, of_live, dead_kernel()),
+        };
         for (kernel, instruction) in kernels.iter_mut().zip(&computation.instructions) {
             kernel.by_one_number = divides_by_one_number(computation, instruction);
             kernel.packs_quotients = instruction.op == Op::Binary(Binary::Divide) && instruction.is_packed();
@@ -107,6 +117,12 @@ impl Held {
 }
 
 impl<'p> Prepared<'p> {
+    /// Makes a program ready whose unused values are other forms of those that are used: a choice puts one in the place of another
+    /// ([`super::Replay::read`]), so that none is dead.
+    pub fn of_choices(program: &'p Program) -> Prepared<'p> {
+        Prepared { has_choices: true, ..Prepared::new(program) }
+    }
+
     /// Makes `program` ready.
     pub fn new(program: &'p Program) -> Prepared<'p> {
         let template = |region: ComputationId| {
@@ -117,6 +133,7 @@ impl<'p> Prepared<'p> {
         let regions = Regions::new(program);
         Prepared {
             program,
+            has_choices: false,
             planned: OnceLock::new(),
             reordered: OnceLock::new(),
             unplanned: OnceLock::new(),
@@ -235,7 +252,7 @@ impl<'p> Prepared<'p> {
             Some((_, false)) => &self.reordered,
             None => &self.unplanned,
         };
-        let frame = |computation| Frame::new(computation, backend, &self.regions);
+        let frame = |computation| Frame::new(computation, backend, &self.regions, self.has_choices);
         frames.get_or_init(|| self.program.computations.iter().map(frame).collect())
     }
 

@@ -30,7 +30,7 @@ pub(super) fn latitudes(choices: &Choices, settings: &Settings) -> Vec<Latitude>
     }
     let analysis = Analysis::new(program);
     let widest = Analysis::new(&widest);
-    let prepared = Prepared::new(program);
+    let prepared = Prepared::of_choices(program);
     let [orders, contracts, reciprocals, algebra] =
         [Freedom::Order, Freedom::Contraction, Freedom::Reciprocal, Freedom::Algebra]
             .map(|freedom| settings.permits(freedom));

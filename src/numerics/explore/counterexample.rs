@@ -371,7 +371,7 @@ impl Shrinker<'_> {
         }
         let own = Outcome::new(&choices.program, self.results)?;
         let (declared, chosen) = {
-            let prepared = Prepared::new(&choices.program);
+            let prepared = Prepared::of_choices(&choices.program);
             let bound = prepared.bind(arguments)?;
             let mut replay = Replay::new(&prepared, &self.witness.mode, &bound)?;
             let declared = own.tensors(&replay)?;

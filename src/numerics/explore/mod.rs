@@ -220,7 +220,7 @@ pub fn explore(
     let outcome = Outcome::new(&choices.program, results)?;
     outcome.reserve()?;
     let steps = decision::steps(&choices, &outcome);
-    let prepared = Prepared::new(&choices.program);
+    let prepared = Prepared::of_choices(&choices.program);
     let bound = prepared.bind(arguments)?;
     let replay = deadline::until(settings.until, || Replay::new(&prepared, &settings.mode, &bound))??;
     let declared = outcome.tensors(&replay)?;

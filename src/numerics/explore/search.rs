@@ -60,7 +60,7 @@ impl Searching<'_> {
         let Some(open) = OpenRows::new(self, settings, rows) else { return self.of_rows(settings, prepared, rows) };
         let of_open = open.search_space();
         let all: Vec<usize> = (0..rows.len()).collect();
-        let found = of_open.of_rows(settings, &Prepared::new(&of_open.choices.program), &all)?;
+        let found = of_open.of_rows(settings, &Prepared::of_choices(&of_open.choices.program), &all)?;
         let witnesses = found.witnesses.into_iter().map(|one| open.among_all(one)).collect();
         Ok(SearchResult { witnesses, ..found })
     }

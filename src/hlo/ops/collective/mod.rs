@@ -171,7 +171,8 @@ fn all_to_all(e: &mut Emitter, operand: &Value) -> Result<Value> {
     let each = in_groups(e, operand, |e, group| {
         let (members, count) = (group.iter().map(|device| operand.on(*device)).collect::<Vec<_>>(), group.len());
         if count == 1 {
-            return Ok(members);
+            // Nothing moves, along a dim that is there all the same.
+            return Ok(vec![beside(e, &members, &mut |e, own| with_dim(e, own[0], dim))?]);
         }
         // What all members have stands once, and each takes its parts of it, so that the work grows with the group.
         let all = join(e, &members, dim)?;
@@ -181,6 +182,16 @@ fn all_to_all(e: &mut Emitter, operand: &Value) -> Result<Value> {
             .collect()
     })?;
     Ok(Value::of_devices(each))
+}
+
+/// The array itself, if it has this dim.
+fn with_dim(e: &mut Emitter, array: ValueId, dim: usize) -> Result<ValueId> {
+    let shape = e.shape(array);
+    if dim >= shape.dims().len() {
+        let why = format!("{shape} has no dim {dim}");
+        return Err(e.refuse("dimensions", why));
+    }
+    Ok(array)
 }
 
 /// An array of `members` arrays one behind the other along a dim, each cut into as many parts along it: in the place of that dim

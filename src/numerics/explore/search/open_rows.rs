@@ -87,7 +87,7 @@ mod tests {
         let arguments = drawn(program, "normal", 1);
         let choices = permitted(program, settings);
         let outcome = Outcome::new(&choices.program, &[]).unwrap();
-        let prepared = Prepared::new(&choices.program);
+        let prepared = Prepared::of_choices(&choices.program);
         let replay = Replay::new(&prepared, &settings.mode, &prepared.bind(&arguments).unwrap()).unwrap();
         let declared = outcome.tensors(&replay).unwrap();
         let all = Searching { choices: &choices, outcome: &outcome, declared: &declared, arguments: &arguments };

@@ -141,7 +141,7 @@ fn trips_one_after_the_other_give_the_bits_of_the_loop() {
         let what = format!("{mode}\n{program}");
         let declared = machine::evaluate(program, &all.mode, arguments).unwrap();
         let computed = all.computed();
-        let prepared = Prepared::new(&choices.program);
+        let prepared = Prepared::of_choices(&choices.program);
         let replay = Replay::new(&prepared, &computed, &prepared.bind(arguments).unwrap()).unwrap();
         let outputs: Vec<Tensor> =
             choices.program.outputs().iter().map(|output| replay.tensor(*output).unwrap()).collect();
