@@ -501,11 +501,13 @@ fn work(text: &str) -> [usize; 2] {
 /// Twice the devices are twice the work, and no more: of an exchange between all devices, and of one that is not understood.
 #[test]
 fn work_grows_with_the_devices_and_not_with_their_square() {
-    let ragged = |sizes: usize, n: usize| {
+    let ragged = |sizes: usize, n: usize, sent: &str| {
         format!(
             "HloModule m, num_partitions={n}\nENTRY main {{\n x = bf16[128] parameter(0)\n y = bf16[256] parameter(1)\n \
              i = s64[{sizes}] parameter(2)\n c = s64[{sizes}] parameter(3)\n o = s64[{sizes}] parameter(4)\n \
-             m = s64[{sizes}] parameter(5)\n ROOT r = bf16[256] ragged-all-to-all(x, y, i, c, o, m), channel_id=1, \
+             m = s64[{sizes}] parameter(5)\n p = u32[] partition-id()\n f = bf16[] convert(p)\n \
+             b = bf16[128] broadcast(f), dimensions={{}}\n d = bf16[128] add(x, b)\n \
+             ROOT r = bf16[256] ragged-all-to-all({sent}, y, i, c, o, m), channel_id=1, \
              replica_groups=[1,{n}]<=[{n}]\n}}\n"
         )
     };
@@ -516,9 +518,9 @@ fn work_grows_with_the_devices_and_not_with_their_square() {
                  all-to-all(x), channel_id=1, replica_groups=[1,{n}]<=[{n}], dimensions={{0}}\n}}\n"
             )
         },
-        &|n| ragged(n, n),
-        // Several sizes for each device are not supported.
-        &|n| ragged(2 * n, n),
+        &|n| ragged(n, n, "x"),
+        // Several sizes for each device are not supported, here of what is another array on each.
+        &|n| ragged(2 * n, n, "d"),
     ];
     for program in programs {
         let [few, many] = [16, 64].map(|n| work(&program(n)));
