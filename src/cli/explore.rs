@@ -98,11 +98,11 @@ fn family(name: &str) -> Result<&'static Family, String> {
 pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     counterexample_files::check(arguments.counterexample.as_deref(), &arguments.program, &arguments.inputs)?;
     let until = from_now(arguments.seconds);
+    let searched_until = from_now(arguments.seconds.map(|seconds| seconds_of_search(seconds, arguments.repair)));
     let (module, program, tensors) = in_time(arguments, until, || problem(arguments))?;
     let sources = module.as_ref().map(Sources::new);
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.program));
     check_memory(&program, World::Machine).map_err(|error| fail(&error))?;
-    let searched_until = from_now(arguments.seconds.map(|seconds| seconds_of_search(seconds, arguments.repair)));
     let settings = Settings {
         mode: arguments.mode.clone(),
         families: permitted(arguments),
