@@ -1,19 +1,8 @@
 //! A compiler's choices in words.
 
 use crate::hlo::Sources;
-use crate::ir::{Op, Program};
+use crate::ir::Op;
 use crate::rewrite::{Choices, Freedom, Place};
-
-/// The operation that gives a value, by the value's name ([`Computation::definition`]). The name alone, if no instruction has it.
-///
-/// [`Computation::definition`]: crate::ir::Computation::definition
-pub fn definition(program: &Program, name: &str) -> String {
-    let of_name = program.computations.iter().find_map(|computation| {
-        let id = computation.instructions.iter().position(|instruction| instruction.name == name)?;
-        Some(computation.definition(id))
-    });
-    of_name.unwrap_or_else(|| name.to_string())
-}
 
 /// The place of a value in the source, in brackets behind a space; nothing where the file says none.
 pub fn origin_in_brackets(sources: Option<&Sources>, name: &str) -> String {

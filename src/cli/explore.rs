@@ -23,7 +23,7 @@ use crate::suite::is_file;
 use crate::tensor::Tensor;
 
 use super::against::compare;
-use super::choice_text::{definition, origin_in_brackets};
+use super::choice_text::origin_in_brackets;
 use super::explored_rows::{Page, Row};
 use super::hlo::{inputs, read};
 use super::seconds::from_now;
@@ -134,7 +134,7 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
             let repair =
                 repair(&program, &tensors, &arguments.results, &settings, &found).map_err(|error| fail(&error))?;
             match repair {
-                Ok(repair) => tell_repair(&repair, &program, sources.as_ref(), out)?,
+                Ok(repair) => tell_repair(&repair, sources.as_ref(), out)?,
                 Err(why) => tell_no_repair(why, &settings, out)?,
             }
         } else if !rows.iter().all(is_proven) {
@@ -215,12 +215,7 @@ fn announce(choices: usize) {
 const FEW: usize = 4;
 
 /// The guards as they stand in HLO, and as a line of JAX.
-fn tell_repair(
-    repair: &Repair,
-    declared: &Program,
-    sources: Option<&Sources>,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn tell_repair(repair: &Repair, sources: Option<&Sources>, out: &mut dyn Write) -> Result<(), Failure> {
     let Repair { guards, program, proven: [proven, rows], is_cut_short } = repair;
     writeln!(out, "with {} {proven} of {rows} rows are proven:", quantity(guards.len(), "guard"))?;
     let text = program.to_string();
@@ -232,8 +227,8 @@ fn tell_repair(
         let short = format!("{value}.guarded = reduce-precision({value}), exponent_bits=8, mantissa_bits=7");
         writeln!(out, "  {within}{}", line.unwrap_or(&short).trim())?;
         let jax = "x = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)";
-        let (defined, origin) = (definition(declared, value), origin_in_brackets(sources, value));
-        writeln!(out, "  in JAX, where x is {defined}{origin}: {jax}")?;
+        let origin = origin_in_brackets(sources, value);
+        writeln!(out, "  in JAX, where x is {}{origin}: {jax}", guard.definition)?;
     }
     if guards.len() > FEW && *proven == *rows {
         writeln!(out, "  for fewer, of left-out roundings alone: --permit rounding --repair")?;

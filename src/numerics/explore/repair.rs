@@ -14,13 +14,15 @@ use super::{Answer, Exploration, ExploreError, Settings, explore};
 pub struct Guard {
     /// Its name.
     pub value: String,
+    /// The operation that gives it, with its operands: `div.5 = divide(exp.3, sum.4)`.
+    pub definition: String,
     /// The loops in whose bodies it stands, by their names, from the entry inwards.
     pub within: Vec<String>,
 }
 
 impl fmt::Display for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Guard { value, within } = self;
+        let Guard { value, within, .. } = self;
         write!(f, "{value}")?;
         within.iter().rev().try_for_each(|around| write!(f, " in the body of {around}"))
     }
@@ -182,5 +184,6 @@ fn guard(program: &Program, spot: &Spot) -> Guard {
             computation = &program.computations[body];
         }
     }
-    Guard { value: computation.instructions[spot.value].name.clone(), within }
+    let value = computation.instructions[spot.value].name.clone();
+    Guard { value, definition: computation.definition(spot.value), within }
 }
