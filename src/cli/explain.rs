@@ -9,7 +9,7 @@ use clap::Args;
 use crate::analysis::same_results;
 use crate::ir::Program;
 use crate::machine::{Mode, REFINEMENTS, find_chip};
-use crate::name::nearest;
+use crate::name::{nearest, quantity};
 use crate::program::{ProgramSpec, find_program};
 use crate::subject;
 use crate::suite::{Case, PlannedCheck, Suite};
@@ -92,7 +92,7 @@ fn explain_suite(suite: &Suite, others: &[&Entry], out: &mut dyn Write) -> Resul
     }
     let questions = questions(suite);
     let (cases, groups) = (suite.cases.len(), questions.len());
-    writeln!(out, "\n{} in {}:", summary::quantity(cases, "case"), summary::quantity(groups, "group"))?;
+    writeln!(out, "\n{} in {}:", quantity(cases, "case"), quantity(groups, "group"))?;
     for (group, cases) in &questions {
         writeln!(out)?;
         summary::wrap(&format!("- {group}"), "    ", out)?;
@@ -102,7 +102,7 @@ fn explain_suite(suite: &Suite, others: &[&Entry], out: &mut dyn Write) -> Resul
             all if all == cases.len() => ", slow (--slow)".to_string(),
             some => format!(", {some} of them slow (--slow)"),
         };
-        writeln!(out, "    {}{slow}:", summary::quantity(cases.len(), "case"))?;
+        writeln!(out, "    {}{slow}:", quantity(cases.len(), "case"))?;
         for case in cases.iter().take(SHOWN_CASES) {
             writeln!(out, "    {}", case.id)?;
         }

@@ -16,7 +16,7 @@ use crate::hlo::ast::Module;
 use crate::input::{Argument, InputKey, InputSpec, generate};
 use crate::ir::Program;
 use crate::machine::Mode;
-use crate::name::{hint, printable};
+use crate::name::{hint, printable, quantity};
 use crate::program::ProgramSpec;
 use crate::run::{World, check_memory};
 use crate::suite::is_file;
@@ -27,7 +27,7 @@ use super::choice_text::origin_in_brackets;
 use super::explored_rows::{Page, Row};
 use super::hlo::{inputs, read};
 use super::seconds::from_now;
-use super::summary::{quantity, wrap};
+use super::summary::wrap;
 use super::terminal::note;
 use super::{Exit, Failure, counterexample_files};
 

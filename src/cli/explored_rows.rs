@@ -5,10 +5,10 @@ use std::io::Write;
 use crate::explore::{Answer, Decision, Exploration, Settings, Witness};
 use crate::hlo::Sources;
 use crate::ir::movement::index_of;
+use crate::name::{are, quantity};
 
 use super::Failure;
 use super::choice_text::tell_choices;
-use super::summary::quantity;
 
 /// The report on one row.
 #[derive(serde::Serialize)]
@@ -153,7 +153,7 @@ impl Page<'_> {
                 }
             }
             (None, Some(undecided)) => {
-                let (elements, are) = (quantity(undecided, "element"), if undecided == 1 { "is" } else { "are" });
+                let (elements, are) = (quantity(undecided, "element"), are(undecided));
                 writeln!(out, "row {}: OPEN: {elements} {are} not decided by one enclosure", row.row)?;
             }
             (None, None) if settings.margins => writeln!(out, "row {}: PROVEN", row.row)?,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::gate::{Difference, RowChange, compare, left_over};
+use crate::name::quantity;
 use crate::page;
 use crate::record::SuiteRecord;
 use crate::report::{self, Covers, File, Row, Unexpected};
@@ -19,7 +20,7 @@ use super::progress::OnStderr;
 use super::reports_folder::check_reports;
 use super::run::Selected;
 use super::seconds::Limit;
-use super::summary::{self, quantity};
+use super::summary;
 use super::{Exit, Failure, REPORTS, check_target, files_of, locked, suites, write_file};
 
 #[derive(Args)]

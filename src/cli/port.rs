@@ -10,7 +10,7 @@ use crate::hlo::Import;
 use crate::input::{Argument, InputSpec};
 use crate::judge::{Recording, bind};
 use crate::machine::{CHIPS, Chip, Mode, chip_of_dumps, find_chip};
-use crate::name::hint;
+use crate::name::{hint, quantity};
 use crate::port::{
     Aspect, HonestInputs, PortReport, Side, SideText, Survival, kept_tolerance, moved_results, operation_changes,
 };
@@ -19,7 +19,7 @@ use crate::run::{World, check_memory};
 use super::folder_pair::{FolderPair, Outcome};
 use super::hlo::{DumpManifest, announce, inputs_beside, inputs_of, read};
 use super::seconds::Limit;
-use super::summary::{quantity, shell_word, wrap};
+use super::summary::{shell_word, wrap};
 use super::terminal::note;
 use super::tolerance_flags::{ToleranceFlags, reference};
 use super::{Exit, Failure};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::gate::compare;
-use crate::name::hint;
+use crate::name::{hint, quantity};
 use crate::page;
 use crate::record::{SuiteRecord, read_folder};
 use crate::report::{self, File, REPORTS};
@@ -14,7 +14,7 @@ use crate::run::LockedFolder;
 
 use super::page_file::{page_file, page_of};
 use super::reports_folder::check_reports;
-use super::summary::{self, Extent, Written, quantity};
+use super::summary::{self, Extent, Written};
 use super::{Exit, Failure, folder, locked};
 
 #[derive(Args)]

@@ -8,6 +8,7 @@ use clap::Args;
 
 use crate::check::Outcome;
 use crate::gate::{Difference, RowChange};
+use crate::name::quantity;
 use crate::record::{SuiteRecord, Verdict};
 use crate::report::{SuiteLine, Total, findings, read_out, suite_lines, total};
 
@@ -153,11 +154,6 @@ fn is_case(row: &str) -> bool {
 pub fn shell_word(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=,:@%".contains(c);
     if name.chars().all(is_plain) { name.to_string() } else { format!("'{}'", name.replace('\'', "'\\''")) }
-}
-
-/// A number of things, such as `1 case` and `2 cases`.
-pub fn quantity(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A space that stays within its line: no text has this character of private use.

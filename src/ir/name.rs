@@ -1,4 +1,5 @@
-//! Names in messages: what to say about one that is not in a list, and what of any text may reach a terminal.
+//! Names in messages: what to say about one that is not in a list, how many things there are, and what of any text may reach a
+//! terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -74,9 +75,19 @@ pub fn hint<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str> + Clone) 
     }
 }
 
+/// A number of things, such as `1 case` and `2 cases`.
+pub fn quantity(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The verb of so many subjects.
+pub fn are(number: usize) -> &'static str {
+    if number == 1 { "is" } else { "are" }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST_LINE, hint, nearest, one_line, printable};
+    use super::{LONGEST_LINE, are, hint, nearest, one_line, printable, quantity};
 
     #[test]
     fn a_slip_finds_its_name_and_nonsense_finds_none() {
@@ -97,5 +108,11 @@ mod tests {
         let long = one_line(&"ä".repeat(LONGEST_LINE + 7));
         assert!(long.ends_with("ä... (7 more characters)"), "{long}");
         assert_eq!(one_line(&"x".repeat(LONGEST_LINE)).len(), LONGEST_LINE);
+    }
+
+    #[test]
+    fn one_thing_has_no_plural() {
+        assert_eq!([quantity(0, "row"), quantity(1, "row"), quantity(2, "row")], ["0 rows", "1 row", "2 rows"]);
+        assert_eq!([are(1), are(0), are(2)], ["is", "are", "are"]);
     }
 }

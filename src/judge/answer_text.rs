@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::ir::movement::index_of;
-use crate::name::printable_lines;
+use crate::name::{printable_lines, quantity};
 
 use super::evidence::Pattern;
 use super::{Judged, JudgedResult, Verdict};
@@ -109,16 +109,6 @@ fn told_causes(pattern: &[Pattern]) -> Vec<&Pattern> {
     causes
 }
 
-/// A number of things, such as `1 row` or `2 rows`.
-pub(super) fn quantity(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
-}
-
-/// The verb of so many subjects.
-pub(super) fn are(number: usize) -> &'static str {
-    if number == 1 { "is" } else { "are" }
-}
-
 /// A factor with as many digits as a reader needs.
 fn factor(value: f64) -> String {
     if value < 1000.0 { format!("{value:.3}") } else { format!("{value:.1e}") }
@@ -151,12 +141,6 @@ mod tests {
         };
         assert_eq!(kinds(&[("constant", 1.0), ("scaled", 0.84), ("everywhere", 1.0)]), ["constant"]);
         assert_eq!(kinds(&[("dropped", 0.88), ("rows", 1.0), ("scaled", 0.84)]), ["dropped", "scaled"]);
-    }
-
-    #[test]
-    fn one_thing_has_no_plural() {
-        assert_eq!([quantity(0, "row"), quantity(1, "row"), quantity(2, "row")], ["0 rows", "1 row", "2 rows"]);
-        assert_eq!([are(1), are(0), are(2)], ["is", "are", "are"]);
     }
 
     #[test]

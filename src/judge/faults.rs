@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::name::quantity;
 use crate::num::{Direction, round_f64};
 
 use super::altered::{alteration, operands, result_functions};
-use super::answer_text::quantity;
 use super::argument_readings::{arguments, moved_values};
 use super::evidence::{Compared, EXPLAINS, Evidence, LEAST_FACTOR, Pattern, dot};
 use super::masks::masks;

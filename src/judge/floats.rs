@@ -4,12 +4,12 @@ use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use crate::machine::PRECISIONS;
+use crate::name::{are, quantity};
 use crate::num::Format;
 use crate::oracle::{Enclosed, TruthTensor};
 use crate::tensor::{DType, Tensor};
 
 use super::altered::{decimals, operands, running_variance};
-use super::answer_text::{are, quantity};
 use super::evidence::{Compared, Evidence, Pattern};
 use super::faults;
 use super::figures::{differences, figures, relative_rms};

@@ -1,7 +1,7 @@
 //! Rows and columns of a result that are of another place, or have a factor of their own.
 
-use super::answer_text::quantity;
 use super::evidence::{EXPLAINS, Evidence, LEAST_FACTOR, Pattern, bad_rows, dot};
+use crate::name::quantity;
 
 /// A result whose last two dims are exchanged.
 fn transposed(evidence: &Evidence) -> Option<Pattern> {

@@ -11,11 +11,11 @@ use crate::machine::Mode;
 use crate::subject::evaluate;
 use crate::tensor::Tensor;
 
-use super::answer_text::quantity;
 use super::figures::{differences, relative_rms};
 use super::members::work;
 use super::recording::Found;
 use super::{JudgeError, Judged, Part, Recording, Settings, Verdict};
+use crate::name::quantity;
 
 /// Products from which on a block is judged first.
 pub const LARGE: u128 = 100_000_000;

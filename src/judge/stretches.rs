@@ -3,9 +3,9 @@
 use crate::ir::movement::row_major;
 use crate::tensor::{DType, Data, Tensor};
 
-use super::answer_text::are;
 use super::evidence::{Evidence, Pattern, Runner, budget, dot};
 use super::marked::{Sum, sums, with_mask};
+use crate::name::are;
 
 /// A stretch of terms of a sum that is missing, doubled or has a factor.
 pub(super) fn stretch(evidence: &Evidence) -> Option<Pattern> {

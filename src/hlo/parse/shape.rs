@@ -7,6 +7,7 @@ use winnow::stream::Stream;
 use winnow::token::take_while;
 
 use crate::ast::{Element, Layout, Shape};
+use crate::name::quantity;
 use crate::tensor::DType;
 
 use super::error::{Fault, quote};
@@ -154,10 +155,6 @@ fn check_order(minor_to_major: &[u64], rank: usize) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn quantity(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The next byte behind any space.

@@ -3,6 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 use std::ops::Range;
 
+use crate::name::quantity;
+
 /// The plan of an all-reduce or reduce-scatter, from `collective_algorithm_config` (FACTS 6.2).
 ///
 /// The data is cut into one part a color. A color takes the dims of the torus one after the other (its phases), and in each
@@ -288,9 +290,8 @@ fn with_last<V: Clone>(values: &[V], axes: &GroupAxes, is_last: impl Fn(&(Option
 impl Display for CollectivePlan {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{} by {}", self.strategy, self.emitter)?;
-        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
         let phases = self.colors.iter().map(Vec::len).max().unwrap_or_default();
-        write!(f, ", {}, {}", count(self.colors.len(), "color"), count(phases, "phase"))?;
+        write!(f, ", {}, {}", quantity(self.colors.len(), "color"), quantity(phases, "phase"))?;
         let mut told: Vec<&Vec<Phase>> = Vec::new();
         for phases in &self.colors {
             if told.contains(&phases) {

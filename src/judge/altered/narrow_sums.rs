@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::ir::movement::row_major;
 use crate::ir::{DotDims, Op, ValueId};
+use crate::name::are;
 use crate::num::{BF16, Direction, F16, F32, Format, round_f64};
 use crate::sum_tree;
 use crate::tensor::{Data, Tensor};
@@ -136,7 +137,7 @@ fn pattern(evidence: &Evidence, subset: &[Sum], of: usize, accumulator: NarrowAc
         ([one], _) => (*one).to_string(),
         (_, of) => format!("all {of} sums"),
     };
-    let (verb, type_) = (if names.len() == 1 { "is" } else { "are" }, accumulator.format.name);
+    let (verb, type_) = (are(names.len()), accumulator.format.name);
     let of_operands = match evidence.format.name == type_ {
         true => ", the type of the operands",
         false => "",
