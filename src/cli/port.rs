@@ -17,7 +17,7 @@ use crate::port::{
 use crate::run::{World, check_memory};
 
 use super::folder_pair::{FolderPair, Outcome};
-use super::hlo::{DumpManifest, announce, inputs_beside, inputs_of, read};
+use super::hlo::{DumpManifest, announcer, inputs_beside, inputs_of, read};
 use super::seconds::Limit;
 use super::summary::{shell_word, wrap};
 use super::terminal::note;
@@ -265,7 +265,7 @@ fn report(
             )
         }
     };
-    let results = moved_results(one, other, &given, inputs, &mut announce)?;
+    let results = moved_results(one, other, &given, inputs, &mut announcer())?;
     let tolerance = match arguments.tolerance.tolerance() {
         Some(tolerance) => {
             check_memory(program, World::Truth).map_err(|error| Failure::Message(format!("{}: {error}", one.name)))?;

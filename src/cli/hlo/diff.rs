@@ -25,7 +25,7 @@ use super::eval::inputs;
 use super::input_files::inputs_of;
 use super::next_command::Compared;
 use super::verdict_reason::{WhyEqual, contradiction, why_equal};
-use super::{Exit, Failure, announce, read, read_with_opaque};
+use super::{Exit, Failure, announcer, read, read_with_opaque};
 
 #[derive(Args, Clone)]
 #[command(
@@ -321,7 +321,7 @@ fn run_pair(
                 Some(tensor) => Scores::Given(name, tensor),
                 None => Scores::Named(name),
             });
-            outcomes(&before, &after, modes, &tensors, scores, &mut announce).map_err(|e| e.to_string())?
+            outcomes(&before, &after, modes, &tensors, scores, &mut announcer()).map_err(|e| e.to_string())?
         }
         None => Vec::new(),
     };

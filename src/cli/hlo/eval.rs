@@ -17,7 +17,7 @@ use super::super::summary::shell_word;
 use super::super::terminal::note;
 use super::super::{Exit, Failure, check_target};
 use super::input_files::inputs_beside;
-use super::{announce, note_second_compilation, read};
+use super::{announcer, note_second_compilation, read};
 
 #[derive(Args)]
 #[command(
@@ -77,7 +77,7 @@ pub fn run(arguments: &HloEvalArguments, out: &mut dyn Write) -> Result<Exit, Fa
     let program = import.program;
     let fail = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.file.display()));
     let results = match arguments.exact {
-        true => exact(&program, &inputs, &arguments.results, arguments.round_to, &mut announce),
+        true => exact(&program, &inputs, &arguments.results, arguments.round_to, &mut announcer()),
         false => evaluate(&program, &arguments.mode, &inputs, &arguments.results),
     };
     let results = results.map_err(|error| fail(&error))?;

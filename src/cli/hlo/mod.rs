@@ -20,7 +20,6 @@ pub(super) use input_files::{inputs_beside, inputs_of};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use clap::Subcommand;
 
@@ -129,22 +128,23 @@ fn note_unknown_attributes(path: &Path, program: &Program) {
 const MANY: usize = 1_000_000;
 const MANY_IN_PAIRS: usize = 20_000_000;
 
-/// Operations of the step that was announced last, and the multiple of them from which on the next one is.
-static ANNOUNCED: AtomicUsize = AtomicUsize::new(0);
+/// The multiple of the operations of the step that was announced last from which on the next one is. Each step has twice the bits of
+/// the one before: a line for each would bury the answer.
 const MULTIPLE: usize = 8;
 
-/// Announces a step of the search for the truth that takes long, and far longer than the one that was announced last.
-pub(super) fn announce(ahead: Ahead) {
-    let Ahead { rung, bits, open, operations } = ahead;
-    let (many, way) = match rung {
-        Rung::Mpfr => (MANY * 128 / bits as usize, format!("MPFR at {bits} bits takes")),
-        Rung::Intervals | Rung::Pairs => (MANY_IN_PAIRS, "pairs of f64 take".to_string()),
-    };
-    // Each step has twice the bits of the one before: a line for each would bury the answer.
-    if operations >= many && operations / MULTIPLE >= ANNOUNCED.load(Relaxed) {
-        ANNOUNCED.store(operations, Relaxed);
-        let work = format!("{open} elements are undecided; {way} about {operations} operations");
-        note(&format!("note: {work}"));
+/// Announces steps of a search for the truth that take long, each of them far longer than the one that it announced last.
+pub(super) fn announcer() -> impl FnMut(Ahead) {
+    let mut announced = 0;
+    move |Ahead { rung, bits, open, operations }| {
+        let (many, way) = match rung {
+            Rung::Mpfr => (MANY * 128 / bits as usize, format!("MPFR at {bits} bits takes")),
+            Rung::Intervals | Rung::Pairs => (MANY_IN_PAIRS, "pairs of f64 take".to_string()),
+        };
+        if operations >= many && operations / MULTIPLE >= announced {
+            announced = operations;
+            let work = format!("{open} elements are undecided; {way} about {operations} operations");
+            note(&format!("note: {work}"));
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use crate::why::{
 use super::super::seconds::Limit;
 use super::super::summary::{shell_word, wrap};
 use super::super::{Exit, Failure};
-use super::{announce, note_second_compilation, read};
+use super::{announcer, note_second_compilation, read};
 
 #[derive(Args)]
 #[command(
@@ -162,7 +162,7 @@ pub fn run(arguments: &HloWhyArguments, out: &mut dyn Write) -> Result<Exit, Fai
     let (mut rows, mut undecided, mut all, mut explained) = (0, 0, Vec::new(), Vec::new());
     let mut left = vec![0; kept.len()];
     for given in &windows {
-        let tops = tops(truth, true_scores, given, &mut announce).map_err(|error| fail(&error))?;
+        let tops = tops(truth, true_scores, given, &mut announcer()).map_err(|error| fail(&error))?;
         let found = find_flips(&setting, given, &tops).map_err(|error| fail(&error))?;
         let is_asked = |flip: &&Flip| arguments.every || arguments.row.contains(&(rows + flip.row));
         let asked: Vec<Flip> = found.flips.iter().filter(is_asked).copied().collect();
