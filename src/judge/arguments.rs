@@ -38,21 +38,18 @@ pub fn bind(program: &Program, names: &[String], given: &[Recording]) -> Result<
         let wanted = [name.as_str(), numbered.as_str(), parameter, without_number];
         let has = |name: &str| given.iter().find(|file| file.names().any(|other| other == name));
         let found = wanted.into_iter().find_map(|name| has(name).map(|file| (file, name.to_string())));
-        if found.is_none()
-            && let [one] = given
-            && one.names().count() == shapes.len()
-            && one.is_sorted_by_name()
-            && has_equal(&shapes)
-        {
-            let (file, has) = (one.file(), one.names().collect::<Vec<_>>().join(", "));
-            let how = format!("naming them arg0 to arg{}, or as the program's parameters,", shapes.len() - 1);
-            return Err(RecordingError::Sorted { file, has, how });
-        }
         let by_position = || match given {
-            [one] if one.names().count() == shapes.len() => one.position(at).map(|name| (one, name)),
-            _ => None,
+            [one] if one.names().count() != shapes.len() => Ok(None),
+            [one] if one.is_sorted_by_name() && has_equal(&shapes) => {
+                let (file, has) = (one.file(), one.names().collect::<Vec<_>>().join(", "));
+                let how = format!("naming them arg0 to arg{}, or as the program's parameters,", shapes.len() - 1);
+                Err(RecordingError::Sorted { file, has, how })
+            }
+            [one] => Ok(one.position(at).map(|name| (one, name))),
+            _ => Ok(None),
         };
-        let (file, found) = found.or_else(by_position).ok_or_else(|| RecordingError::Missing {
+        let found = if found.is_some() { found } else { by_position()? };
+        let (file, found) = found.ok_or_else(|| RecordingError::Missing {
             file: given.iter().map(Recording::file).collect::<Vec<_>>().join(", "),
             name: match without_number == *name {
                 true => name.clone(),
