@@ -1,7 +1,8 @@
 //! Rows and columns of a result that are of another place, or have a factor of their own.
 
-use super::evidence::{EXPLAINS, Evidence, LEAST_FACTOR, Pattern, bad_rows, dot};
 use crate::name::quantity;
+
+use super::evidence::{EXPLAINS, Evidence, LEAST_FACTOR, Pattern, bad_rows, dot};
 
 /// A result whose last two dims are exchanged.
 fn transposed(evidence: &Evidence) -> Option<Pattern> {

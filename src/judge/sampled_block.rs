@@ -8,6 +8,7 @@
 use crate::analysis::{PlainMatmul, plain_matmul};
 use crate::ir::{Program, Shape};
 use crate::machine::Mode;
+use crate::name::quantity;
 use crate::subject::evaluate;
 use crate::tensor::Tensor;
 
@@ -15,7 +16,6 @@ use super::figures::{differences, relative_rms};
 use super::members::work;
 use super::recording::Found;
 use super::{JudgeError, Judged, Part, Recording, Settings, Verdict};
-use crate::name::quantity;
 
 /// Products from which on a block is judged first.
 pub const LARGE: u128 = 100_000_000;

@@ -1,11 +1,11 @@
 //! Stretches of the terms of a sum that are missing, doubled or have a factor.
 
 use crate::ir::movement::row_major;
+use crate::name::are;
 use crate::tensor::{DType, Data, Tensor};
 
 use super::evidence::{Evidence, Pattern, Runner, budget, dot};
 use super::marked::{Sum, sums, with_mask};
-use crate::name::are;
 
 /// A stretch of terms of a sum that is missing, doubled or has a factor.
 pub(super) fn stretch(evidence: &Evidence) -> Option<Pattern> {
