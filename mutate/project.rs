@@ -24,8 +24,10 @@ pub struct Project {
 }
 
 /// The libraries, each with its folder; a file belongs to the one with the longest folder around it.
-pub const LIBRARIES: [(&str, &str); 7] = [
+pub const LIBRARIES: [(&str, &str); 9] = [
     ("ulpgate", "src"),
+    ("ulpgate-cli", "src/cli"),
+    ("ulpgate-front", "src/front"),
     ("ulpgate-hlo", "src/hlo"),
     ("ulpgate-ir", LOWEST),
     ("ulpgate-machine", "src/machine"),
@@ -38,11 +40,10 @@ pub const LIBRARIES: [(&str, &str); 7] = [
 const LOWEST: &str = "src/ir";
 
 /// The files that are copied.
-const PARTS: [&str; 13] = [
+const PARTS: [&str; 12] = [
     "Cargo.toml",
     "Cargo.lock",
     ".cargo",
-    "build.rs",
     "gmp.site",
     "src",
     "tests",

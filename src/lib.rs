@@ -126,31 +126,11 @@
 #![deny(missing_docs)]
 
 #[cfg(feature = "cli")]
-pub mod cli;
-pub mod evaluation;
-pub mod gate;
-pub mod judge;
-pub mod layers;
+pub use ulpgate_cli as cli;
 #[cfg(feature = "html")]
-pub mod page;
-pub mod port;
-pub mod probe;
-pub mod record;
-pub mod report;
-pub mod run;
-pub mod scales;
-pub mod suite;
-mod sum_tree;
-pub mod vectors;
-
-pub use ulpgate_hlo as hlo;
-pub use ulpgate_numerics::{
-    activity, analysis, budget, check, criterion, deadline, diff, explore, file, flow, input, ir, machine, metric,
-    name, num, oracle, program, rewrite, same, scaled, stat, subject, tensor, why,
+pub use ulpgate_front::page;
+pub use ulpgate_front::{
+    Mode, Oracle, Program, Question, Subject, Truth, activity, analysis, budget, check, criterion, deadline, diff,
+    evaluation, explore, file, flow, gate, hlo, input, ir, judge, layers, machine, metric, name, num, oracle, port,
+    probe, program, record, report, rewrite, run, same, scaled, scales, stat, subject, suite, tensor, vectors, why,
 };
-
-pub use ir::Program;
-pub use machine::Mode;
-pub use oracle::{Oracle, Truth};
-pub use run::Question;
-pub use subject::Subject;

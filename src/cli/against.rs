@@ -7,12 +7,12 @@ use std::path::Path;
 
 use serde_json::value::RawValue;
 
-use crate::explore::{Outside, outside, outside_of_printed, printed_range};
-use crate::file::{repeated_name, safetensors};
-use crate::ir::{Program, Shape};
-use crate::name::printable;
-use crate::oracle::Enclosed;
-use crate::tensor::Tensor;
+use ulpgate_front::explore::{Outside, outside, outside_of_printed, printed_range};
+use ulpgate_front::file::{repeated_name, safetensors};
+use ulpgate_front::ir::{Program, Shape};
+use ulpgate_front::name::printable;
+use ulpgate_front::oracle::Enclosed;
+use ulpgate_front::tensor::Tensor;
 
 use super::{Exit, Failure};
 

@@ -1,8 +1,8 @@
 //! A compiler's choices in words.
 
-use crate::hlo::Sources;
-use crate::ir::Op;
-use crate::rewrite::{Choices, Freedom, Place};
+use ulpgate_front::hlo::Sources;
+use ulpgate_front::ir::Op;
+use ulpgate_front::rewrite::{Choices, Freedom, Place};
 
 /// The place of a value in the source, in brackets behind a space; nothing where the file says none.
 pub fn origin_in_brackets(sources: Option<&Sources>, name: &str) -> String {

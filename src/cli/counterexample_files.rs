@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::explore::{Counterexample, Seen, jax_function, numpy_array};
-use crate::file::safetensors;
-use crate::hlo::Sources;
-use crate::ir::Program;
-use crate::tensor::Tensor;
+use ulpgate_front::explore::{Counterexample, Seen, jax_function, numpy_array};
+use ulpgate_front::file::safetensors;
+use ulpgate_front::hlo::Sources;
+use ulpgate_front::ir::Program;
+use ulpgate_front::tensor::Tensor;
 
 use super::choice_text::tell_choices;
 use super::{Failure, check_target, locked, write_file};
@@ -123,7 +123,7 @@ fn script(small: &Counterexample) -> Result<String, String> {
     let arguments = arrays(small.arguments.iter().collect(), "")?;
     let declared = arrays(small.outcome.iter().map(|result| &result.declared).collect(), ".tolist()")?;
     let chosen = arrays(small.outcome.iter().map(|result| &result.chosen).collect(), ".tolist()")?;
-    let is_long = |shape: &crate::ir::Shape| shape.dtype().is_some_and(|dtype| dtype.bits() == 64);
+    let is_long = |shape: &ulpgate_front::ir::Shape| shape.dtype().is_some_and(|dtype| dtype.bits() == 64);
     let is_long = small.program.entry().instructions.iter().any(|instruction| is_long(&instruction.shape));
     let names = &small.program.output_names;
     let outcome: Vec<String> =

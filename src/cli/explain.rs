@@ -6,13 +6,13 @@ use std::io::Write;
 
 use clap::Args;
 
-use crate::analysis::same_results;
-use crate::ir::Program;
-use crate::machine::{Mode, REFINEMENTS, find_chip};
-use crate::name::{nearest, quantity};
-use crate::program::{ProgramSpec, find_program};
-use crate::subject;
-use crate::suite::{Case, PlannedCheck, Suite};
+use ulpgate_front::analysis::same_results;
+use ulpgate_front::ir::Program;
+use ulpgate_front::machine::{Mode, REFINEMENTS, find_chip};
+use ulpgate_front::name::{nearest, quantity};
+use ulpgate_front::program::{ProgramSpec, find_program};
+use ulpgate_front::subject;
+use ulpgate_front::suite::{Case, PlannedCheck, Suite};
 
 use super::list::{Entry, Kind, entries};
 use super::seconds::Limit;

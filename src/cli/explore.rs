@@ -6,21 +6,21 @@ use std::time::Instant;
 
 use clap::Args;
 
-use crate::deadline;
-use crate::explore::{
+use ulpgate_front::deadline;
+use ulpgate_front::explore::{
     FAMILIES, Family, NoRepair, Repair, Settings, counterexample, default_families, enclose, explore,
     families_of_results, find_family, repair,
 };
-use crate::hlo::Sources;
-use crate::hlo::ast::Module;
-use crate::input::{Argument, InputKey, InputSpec, generate};
-use crate::ir::Program;
-use crate::machine::Mode;
-use crate::name::{hint, printable, quantity};
-use crate::program::ProgramSpec;
-use crate::run::{World, check_memory};
-use crate::suite::is_file;
-use crate::tensor::Tensor;
+use ulpgate_front::hlo::Sources;
+use ulpgate_front::hlo::ast::Module;
+use ulpgate_front::input::{Argument, InputKey, InputSpec, generate};
+use ulpgate_front::ir::Program;
+use ulpgate_front::machine::Mode;
+use ulpgate_front::name::{hint, printable, quantity};
+use ulpgate_front::program::ProgramSpec;
+use ulpgate_front::run::{World, check_memory};
+use ulpgate_front::suite::is_file;
+use ulpgate_front::tensor::Tensor;
 
 use super::against::compare;
 use super::choice_text::origin_in_brackets;

@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use crate::explore::{Answer, Decision, Exploration, Settings, Witness};
-use crate::hlo::Sources;
-use crate::ir::movement::index_of;
-use crate::name::{are, quantity};
+use ulpgate_front::explore::{Answer, Decision, Exploration, Settings, Witness};
+use ulpgate_front::hlo::Sources;
+use ulpgate_front::ir::movement::index_of;
+use ulpgate_front::name::{are, quantity};
 
 use super::Failure;
 use super::choice_text::tell_choices;

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::gate::{Difference, RowChange, compare, left_over};
-use crate::name::quantity;
-use crate::page;
-use crate::record::SuiteRecord;
-use crate::report::{self, Covers, File, Row, Unexpected};
-use crate::run::{self, Selection, Settings};
-use crate::suite::Suite;
+use ulpgate_front::gate::{Difference, RowChange, compare, left_over};
+use ulpgate_front::name::quantity;
+use ulpgate_front::page;
+use ulpgate_front::record::SuiteRecord;
+use ulpgate_front::report::{self, Covers, File, Row, Unexpected};
+use ulpgate_front::run::{self, Selection, Settings};
+use ulpgate_front::suite::Suite;
 
 use super::ci::{Formats, Places, of_differences, of_suites};
 use super::page_file::page_of;

@@ -1,6 +1,6 @@
 //! `--shard auto`: which part of a job array this process is, as the engine that started it says.
 
-use crate::run::Shard;
+use ulpgate_front::run::Shard;
 
 /// The numbering of the processes of one job by an engine, in variables of the environment.
 struct Engine {
@@ -38,7 +38,7 @@ pub fn shard(text: &str) -> Result<Shard, String> {
     if text == "auto" {
         return of_environment(&|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
     }
-    text.parse().map_err(|error: crate::run::ShardError| format!("{error}, and not `auto`"))
+    text.parse().map_err(|error: ulpgate_front::run::ShardError| format!("{error}, and not `auto`"))
 }
 
 fn of_environment(variable: &dyn Fn(&str) -> Option<String>) -> Result<Shard, String> {

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use crate::judge::{JudgeError, Judged, JudgedResult, Recording, Settings, Verdict, bind, judge};
-use crate::machine::{CHIPS, Chip, Mode, find_chip};
-use crate::name::hint;
 use clap::Args;
+use ulpgate_front::judge::{JudgeError, Judged, JudgedResult, Recording, Settings, Verdict, bind, judge};
+use ulpgate_front::machine::{CHIPS, Chip, Mode, find_chip};
+use ulpgate_front::name::hint;
 
 use super::ci::{Formats, Group, Problem, Test};
 use super::hlo::read;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::file::{read_whole, repeated_name};
-use crate::judge::{Recording, Verdict, bind};
-use crate::layers::{Settings, layers};
-use crate::machine::Mode;
+use ulpgate_front::file::{read_whole, repeated_name};
+use ulpgate_front::judge::{Recording, Verdict, bind};
+use ulpgate_front::layers::{Settings, layers};
+use ulpgate_front::machine::Mode;
 
 use super::judge::{NamedChip, chip, pair};
 use super::program_argument::{NamedProgram, named_program};
@@ -98,7 +98,7 @@ pub fn run(arguments: &LayersArguments, out: &mut dyn Write) -> Result<Exit, Fai
         Verdict::Bits | Verdict::Conforming => Ok(Exit::AsExpected),
         Verdict::Outside => Ok(Exit::Found),
         Verdict::Unknown => {
-            let is_open = |layer: &&crate::layers::Layer| {
+            let is_open = |layer: &&ulpgate_front::layers::Layer| {
                 [&layer.a, &layer.b].into_iter().flatten().any(|side| side.verdict == Verdict::Unknown)
             };
             let open: Vec<&str> = judged.layers.iter().filter(is_open).map(|layer| layer.name.as_str()).collect();

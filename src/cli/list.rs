@@ -4,19 +4,19 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 
-use crate::check::CHECKS;
-use crate::diff::ChangeKind;
-use crate::explore::FAMILIES;
-use crate::input::INPUTS;
-use crate::judge::FAULT_KINDS;
-use crate::machine::{CHIPS, PRECISIONS, REFINEMENTS};
-use crate::metric::METRICS;
-use crate::num::FORMATS;
-use crate::page;
-use crate::program::PROGRAMS;
-use crate::record::Verdict;
-use crate::report::{COLUMNS, REPORTS};
-use crate::rewrite::POLICIES;
+use ulpgate_front::check::CHECKS;
+use ulpgate_front::diff::ChangeKind;
+use ulpgate_front::explore::FAMILIES;
+use ulpgate_front::input::INPUTS;
+use ulpgate_front::judge::FAULT_KINDS;
+use ulpgate_front::machine::{CHIPS, PRECISIONS, REFINEMENTS};
+use ulpgate_front::metric::METRICS;
+use ulpgate_front::num::FORMATS;
+use ulpgate_front::page;
+use ulpgate_front::program::PROGRAMS;
+use ulpgate_front::record::Verdict;
+use ulpgate_front::report::{COLUMNS, REPORTS};
+use ulpgate_front::rewrite::POLICIES;
 
 use super::glossary::WORDS;
 use super::summary::wrap;
@@ -133,7 +133,7 @@ pub fn entries(what: Option<Kind>) -> Result<Vec<Entry>, Failure> {
 }
 
 /// The entry of a suite.
-fn of_suite(suite: crate::suite::Suite) -> Entry {
+fn of_suite(suite: ulpgate_front::suite::Suite) -> Entry {
     Entry { kind: Kind::Suites, name: suite.name, short: suite.claim.clone(), doc: suite.claim }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::record::{SuiteRecord, merge, read_folder, write_folder};
+use ulpgate_front::record::{SuiteRecord, merge, read_folder, write_folder};
 
 use super::report::Form;
 use super::reports_folder::check_reports;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::gate::{Difference, compare, compare_with};
-use crate::page::{Changes, Content, NAME, page, program_flows};
-use crate::record::SuiteRecord;
-use crate::report::{Covers, File};
+use ulpgate_front::gate::{Difference, compare, compare_with};
+use ulpgate_front::page::{Changes, Content, NAME, page, program_flows};
+use ulpgate_front::record::SuiteRecord;
+use ulpgate_front::report::{Covers, File};
 
 use super::{Failure, SUITES};
 

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::criterion::{HonestProgram, Reference};
-use crate::hlo::Import;
-use crate::input::{Argument, InputSpec};
-use crate::judge::{Recording, bind};
-use crate::machine::{CHIPS, Chip, Mode, chip_of_dumps, find_chip};
-use crate::name::{hint, quantity};
-use crate::port::{
+use ulpgate_front::criterion::{HonestProgram, Reference};
+use ulpgate_front::hlo::Import;
+use ulpgate_front::input::{Argument, InputSpec};
+use ulpgate_front::judge::{Recording, bind};
+use ulpgate_front::machine::{CHIPS, Chip, Mode, chip_of_dumps, find_chip};
+use ulpgate_front::name::{hint, quantity};
+use ulpgate_front::port::{
     Aspect, HonestInputs, PortReport, Side, SideText, Survival, kept_tolerance, moved_results, operation_changes,
 };
-use crate::run::{World, check_memory};
+use ulpgate_front::run::{World, check_memory};
 
 use super::folder_pair::{FolderPair, Outcome};
 use super::hlo::{DumpManifest, announcer, inputs_beside, inputs_of, read};

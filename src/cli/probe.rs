@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::probe::{
+use ulpgate_front::probe::{
     Answers, EmulatedAnswers, GroupOutcome, Identified, Pattern, Property, count_modes, identify, measure, questions,
     write_folder,
 };

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::ir::Program;
-use crate::judge::parameter_names;
-use crate::program::ProgramSpec;
-use crate::suite::is_file;
+use ulpgate_front::ir::Program;
+use ulpgate_front::judge::parameter_names;
+use ulpgate_front::program::ProgramSpec;
+use ulpgate_front::suite::is_file;
 
 use super::Failure;
 use super::hlo::read;

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
-use crate::name::printable;
-use crate::record::Record;
-use crate::run::Progress;
+use ulpgate_front::name::printable;
+use ulpgate_front::record::Record;
+use ulpgate_front::run::Progress;
 
 /// Shows the progress of a run.
 pub struct OnStderr {

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::gate::compare;
-use crate::name::{hint, quantity};
-use crate::page;
-use crate::record::{SuiteRecord, read_folder};
-use crate::report::{self, File, REPORTS};
-use crate::run::LockedFolder;
+use ulpgate_front::gate::compare;
+use ulpgate_front::name::{hint, quantity};
+use ulpgate_front::page;
+use ulpgate_front::record::{SuiteRecord, read_folder};
+use ulpgate_front::report::{self, File, REPORTS};
+use ulpgate_front::run::LockedFolder;
 
 use super::page_file::{page_file, page_of};
 use super::reports_folder::check_reports;

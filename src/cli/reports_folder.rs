@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::file::read_text;
-use crate::page;
+use ulpgate_front::file::read_text;
+use ulpgate_front::page;
 
 use super::Failure;
 

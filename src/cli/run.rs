@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::oracle::Stats;
-use crate::record::{SuiteRecord, write_folder};
-use crate::report::{self, Covers};
-use crate::run::{self, Cost, Journal, LockedFolder, Selection, Settings, Shard};
-use crate::suite::{Asked, Suite};
+use ulpgate_front::oracle::Stats;
+use ulpgate_front::record::{SuiteRecord, write_folder};
+use ulpgate_front::report::{self, Covers};
+use ulpgate_front::run::{self, Cost, Journal, LockedFolder, Selection, Settings, Shard};
+use ulpgate_front::suite::{Asked, Suite};
 
 use super::ci::{Formats, Places, of_suites};
 use super::job_array::shard;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 
-use crate::file::safetensors;
-use crate::hlo::{Import, lower_with_libraries, lower_with_opaque};
-use crate::machine::Mode;
-use crate::same::{Answer, Assumption, Parting, Settings, Verdict, compare};
+use ulpgate_front::file::safetensors;
+use ulpgate_front::hlo::{Import, lower_with_libraries, lower_with_opaque};
+use ulpgate_front::machine::Mode;
+use ulpgate_front::same::{Answer, Assumption, Parting, Settings, Verdict, compare};
 
 use super::folder_pair::{FolderPair, Outcome};
 use super::hlo::{self, mode_help};
@@ -61,7 +61,7 @@ pub struct SameArguments {
 fn assumption(name: &str) -> Result<Assumption, String> {
     let names = || Assumption::ALL.iter().map(|assumption| assumption.name());
     let found = Assumption::ALL.iter().copied().find(|assumption| assumption.name() == name);
-    found.ok_or_else(|| format!("unknown assumption `{name}`; {}", crate::name::hint(name, names())))
+    found.ok_or_else(|| format!("unknown assumption `{name}`; {}", ulpgate_front::name::hint(name, names())))
 }
 
 /// Prints a verdict, or one a pair of files.
@@ -176,7 +176,7 @@ fn write_answer(
 ) -> Result<(), Failure> {
     let Answer { verdict, compared, rests_on, tried } = answer;
     if arguments.json {
-        let shown = |shown: &crate::same::Shown| {
+        let shown = |shown: &ulpgate_front::same::Shown| {
             let bits = shown.bits.map(|bits| format!("0x{bits:x}"));
             json!({"what": shown.what, "dtype": shown.dtype.name(), "index": shown.index, "bits": bits})
         };

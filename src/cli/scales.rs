@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::file::{npz, safetensors};
-use crate::scales::{find_tensors, judge, text};
+use ulpgate_front::file::{npz, safetensors};
+use ulpgate_front::scales::{find_tensors, judge, text};
 
 use super::{Exit, Failure};
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use crate::deadline;
+use ulpgate_front::deadline;
 
 use super::Failure;
 

@@ -6,11 +6,11 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 use clap::Args;
 
-use crate::check::Outcome;
-use crate::gate::{Difference, RowChange};
-use crate::name::quantity;
-use crate::record::{SuiteRecord, Verdict};
-use crate::report::{SuiteLine, Total, findings, read_out, suite_lines, total};
+use ulpgate_front::check::Outcome;
+use ulpgate_front::gate::{Difference, RowChange};
+use ulpgate_front::name::quantity;
+use ulpgate_front::record::{SuiteRecord, Verdict};
+use ulpgate_front::report::{SuiteLine, Total, findings, read_out, suite_lines, total};
 
 use super::terminal::{paint, width};
 use super::{Exit, Failure, SUITES};

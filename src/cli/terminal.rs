@@ -8,7 +8,7 @@ use anstyle::Style;
 
 use terminal_size::{Width, terminal_size};
 
-use crate::name::{LONGEST_LINE, is_obeyed, left_out, one_line, push_escaped};
+use ulpgate_front::name::{LONGEST_LINE, is_obeyed, left_out, one_line, push_escaped};
 
 thread_local! {
     /// Whether the bytes written are a style of ours, which the terminal is to obey.

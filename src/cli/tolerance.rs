@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::criterion::{HonestProgram, HonestRuns, QuestionError, Reference, Tolerance, ToleranceQuestion};
-use crate::input::InputSpec;
-use crate::judge::{Recording, bind};
-use crate::machine::Mode;
-use crate::name::hint;
-use crate::run::{World, check_memory};
-use crate::tensor::{DTYPES, DType};
+use ulpgate_front::criterion::{HonestProgram, HonestRuns, QuestionError, Reference, Tolerance, ToleranceQuestion};
+use ulpgate_front::input::InputSpec;
+use ulpgate_front::judge::{Recording, bind};
+use ulpgate_front::machine::Mode;
+use ulpgate_front::name::hint;
+use ulpgate_front::run::{World, check_memory};
+use ulpgate_front::tensor::{DTYPES, DType};
 
 use super::program_argument::named_program;
 use super::seconds::Limit;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::criterion::{Reference, Tolerance};
+use ulpgate_front::criterion::{Reference, Tolerance};
 
 /// A tolerance between computed and expected values.
 #[derive(Args)]

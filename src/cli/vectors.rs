@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::vectors::{DEFAULT_COUNT, formats, write};
+use ulpgate_front::vectors::{DEFAULT_COUNT, formats, write};
 
 use super::seconds::Limit;
 use super::{Exit, Failure, folder};

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use crate::activity;
+use ulpgate_front::activity;
 
 /// The time after which an operation is reported.
 const LONG: Duration = Duration::from_millis(800);

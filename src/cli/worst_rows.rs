@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use crate::check::{Outcome, Witness, bits_hex, find_check};
-use crate::oracle::{Oracle, TruthTensor};
-use crate::record::CheckRecord;
-use crate::run::{CloseUp, Scores, record_of};
-use crate::suite::Case;
-use crate::tensor::{DType, Tensor};
+use ulpgate_front::check::{Outcome, Witness, bits_hex, find_check};
+use ulpgate_front::oracle::{Oracle, TruthTensor};
+use ulpgate_front::record::CheckRecord;
+use ulpgate_front::run::{CloseUp, Scores, record_of};
+use ulpgate_front::suite::Case;
+use ulpgate_front::tensor::{DType, Tensor};
 
 use super::{Failure, summary};
 

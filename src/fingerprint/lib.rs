@@ -13,20 +13,15 @@ use std::{env, fs, io};
 /// If a source cannot be read.
 pub fn emit() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    println!("cargo::rerun-if-changed={}", top(&root).display());
-    println!("cargo::rerun-if-changed=build.rs");
-    // A file that is not there would make cargo run this each time.
-    if root.join(LOCK).exists() {
-        println!("cargo::rerun-if-changed={LOCK}");
+    println!("cargo::rerun-if-changed={}", root.display());
+    if let Some(lock) = lock_file(&root) {
+        println!("cargo::rerun-if-changed={}", lock.display());
     }
     println!("cargo::rustc-env=ULPGATE_SOURCES={:016x}", fingerprint(&root)?);
     Ok(())
 }
 
-const LOCK: &str = "Cargo.lock";
-
-/// Crates that results depend on: their versions are part of the fingerprint of the package that has `src`, beside which the lock
-/// file lies, packaged or not. The packages below `src` have one only where packaging made it.
+/// Crates that results depend on: their versions are part of the fingerprint.
 const COMPUTING: [&str; 7] = ["core-math", "gmp-mpfr-sys", "half", "matrixmultiply", "rand", "rand_chacha", "rug"];
 
 /// FNV-1a, 64 bits, over the paths and texts of a package's Rust files, by their paths, and over the versions of what they
@@ -35,38 +30,32 @@ const COMPUTING: [&str; 7] = ["core-math", "gmp-mpfr-sys", "half", "matrixmultip
 /// # Errors
 /// If a source cannot be read.
 pub fn fingerprint(root: &Path) -> io::Result<u64> {
-    let top = top(root);
     let mut files = Vec::new();
-    collect(&top, String::new(), &mut files)?;
+    collect(root, String::new(), &mut files)?;
     files.sort();
     let mut hash = 0xcbf2_9ce4_8422_2325;
     for name in files {
         // A zero ends each part, so that no text moves from one file to the next.
         add(&mut hash, format!("{name}\0").as_bytes());
-        add(&mut hash, &fs::read(top.join(&name))?);
+        add(&mut hash, &fs::read(root.join(&name))?);
         add(&mut hash, b"\0");
     }
-    if top == root {
-        return Ok(hash);
-    }
-    match fs::read_to_string(root.join(LOCK)) {
-        Ok(lock) => add(&mut hash, versions(&lock).as_bytes()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
+    if let Some(lock) = lock_file(root) {
+        add(&mut hash, versions(&fs::read_to_string(lock)?).as_bytes());
     }
     Ok(hash)
+}
+
+/// The lock file of a package: its own, which packaging makes, or that of the workspace around `src`.
+fn lock_file(root: &Path) -> Option<PathBuf> {
+    let mut places = ["Cargo.lock", "../../Cargo.lock"].into_iter().map(|place| root.join(place));
+    places.find(|place| place.exists())
 }
 
 fn add(hash: &mut u64, bytes: &[u8]) {
     for byte in bytes.iter().filter(|byte| **byte != b'\r') {
         *hash = (*hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     }
-}
-
-/// The folder of the sources: `src`, or the package itself.
-fn top(root: &Path) -> PathBuf {
-    let src = root.join("src");
-    if src.is_dir() { src } else { root.to_path_buf() }
 }
 
 /// The Rust files below a folder, by their paths with `/`. Folders of other packages and of what cargo built are left out.

@@ -6,7 +6,7 @@ use std::fs;
 use crate::{HOMES, files, root, sources};
 
 /// The crates below `src/`, each with those that it may use. `oracle` and `machine` do not see each other.
-const ARROWS: [(&str, &[&str]); 7] = [
+const ARROWS: [(&str, &[&str]); 9] = [
     ("fingerprint", &[]),
     ("ir", &[]),
     ("hlo", &["ir"]),
@@ -14,6 +14,8 @@ const ARROWS: [(&str, &[&str]); 7] = [
     ("machine", &["ir"]),
     ("xla_cpu", &["ir", "machine"]),
     ("numerics", &["hlo", "ir", "machine", "oracle", "xla_cpu"]),
+    ("front", &["hlo", "numerics"]),
+    ("cli", &["front"]),
 ];
 
 /// Crates that emulate, and crates that prove: none is used in the other world.

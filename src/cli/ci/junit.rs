@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::record::Verdict;
+use ulpgate_front::record::Verdict;
 
 use super::super::Failure;
 use super::{Group, Problem, Test};

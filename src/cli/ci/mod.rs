@@ -11,11 +11,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::gate::{Difference, RowChange};
-use crate::record::SuiteRecord;
-use crate::report::{Unexpected, findings};
-use crate::run::Cost;
-use crate::suite::Suite;
+use ulpgate_front::gate::{Difference, RowChange};
+use ulpgate_front::record::SuiteRecord;
+use ulpgate_front::report::{Unexpected, findings};
+use ulpgate_front::run::Cost;
+use ulpgate_front::suite::Suite;
 
 use super::summary::{next_of_differences, next_step};
 use super::{Failure, SUITES, check_target, write_file};
@@ -133,7 +133,7 @@ impl Places {
         let mut places = BTreeMap::new();
         for suite in suites {
             let file = file_of(&suite.name);
-            let of_case = |case: &crate::suite::Case| (case.id.clone(), (file.clone(), case.line.unwrap_or(1)));
+            let of_case = |case: &ulpgate_front::suite::Case| (case.id.clone(), (file.clone(), case.line.unwrap_or(1)));
             places.extend(suite.cases.iter().map(of_case));
             places.insert(suite.name.clone(), (file, 1));
         }
@@ -279,7 +279,7 @@ mod tests {
     fn an_undecided_case_is_an_error_and_no_failure() {
         let of =
             |verdict: &str| junit::text(&[group(vec![problem("", verdict)])], &BTreeMap::new()).unwrap_or_default();
-        let [open, failed] = [crate::record::Verdict::Undecided.name(), "worse"].map(of);
+        let [open, failed] = [ulpgate_front::record::Verdict::Undecided.name(), "worse"].map(of);
         assert!(open.contains("<error ") && !open.contains("<failure "), "{open}");
         assert!(failed.contains("<failure ") && !failed.contains("<error "), "{failed}");
     }

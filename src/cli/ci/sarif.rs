@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::check::find_check;
-use crate::diff::ChangeKind;
+use ulpgate_front::check::find_check;
+use ulpgate_front::diff::ChangeKind;
 
 use super::{Group, Problem, Test, problems};
 

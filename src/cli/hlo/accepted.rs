@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::diff::line_key;
-use crate::file::read_text;
+use ulpgate_front::diff::line_key;
+use ulpgate_front::file::read_text;
 
 use super::super::write_file;
 use super::Failure;

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use crate::diff::{Change, ChangeKind, Scores, difference, outcomes};
-use crate::file::safetensors;
-use crate::ir::{Program, Shape};
-use crate::machine::Mode;
-use crate::tensor::{DType, Tensor};
+use ulpgate_front::diff::{Change, ChangeKind, Scores, difference, outcomes};
+use ulpgate_front::file::safetensors;
+use ulpgate_front::ir::{Program, Shape};
+use ulpgate_front::machine::Mode;
+use ulpgate_front::tensor::{DType, Tensor};
 
 use super::super::check_target;
 use super::super::ci::Formats;

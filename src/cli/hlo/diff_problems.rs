@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use crate::hlo::Sources;
-use crate::hlo::ast::Module;
-use crate::record::Verdict;
+use ulpgate_front::hlo::Sources;
+use ulpgate_front::hlo::ast::Module;
+use ulpgate_front::record::Verdict;
 
 use super::super::ci::{Group, Problem, Test};
 use super::Failure;
-use crate::diff::{Change, Outcome};
+use ulpgate_front::diff::{Change, Outcome};
 
 /// The rule of pairs that could not be judged.
 const NOT_JUDGED: &str = "not-judged";

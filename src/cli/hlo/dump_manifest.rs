@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::file::read_whole;
+use ulpgate_front::file::read_whole;
 
 use super::Failure;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::machine::{EmulatedCompiler, Mode, chip_of_dumps, emulated_compilers};
+use ulpgate_front::machine::{EmulatedCompiler, Mode, chip_of_dumps, emulated_compilers};
 
 use super::super::Failure;
 use super::super::summary::shell_word;
@@ -12,7 +12,7 @@ const DEFAULT_MODE: &str = "v5e/default/as-compiled";
 
 /// The machine of a pair: the one that was asked for, else the one for which both files were compiled by their paths, else v5e. A
 /// folder `tpu` may be anyone's: what is no chip below it says nothing.
-pub(in crate::cli) fn mode_or_that_of_paths(asked: Option<&Mode>, paths: [&Path; 2]) -> Result<Mode, Failure> {
+pub(crate) fn mode_or_that_of_paths(asked: Option<&Mode>, paths: [&Path; 2]) -> Result<Mode, Failure> {
     if let Some(mode) = asked {
         return Ok(mode.clone());
     }
@@ -23,13 +23,13 @@ pub(in crate::cli) fn mode_or_that_of_paths(asked: Option<&Mode>, paths: [&Path;
 }
 
 /// The flags that ask for the machines of both programs, each behind a space; nothing for one that is not asked for.
-pub(in crate::cli) fn mode_flags(modes: [Option<&Mode>; 2]) -> String {
+pub(crate) fn mode_flags(modes: [Option<&Mode>; 2]) -> String {
     let flags = ["--mode", "--other-mode"].into_iter().zip(modes);
     flags.filter_map(|(flag, mode)| mode.map(|mode| format!(" {flag} {}", shell_word(&mode.to_string())))).collect()
 }
 
 /// The help of `--mode`, which lists the folders of the compilers that this build emulates.
-pub(in crate::cli) fn mode_help() -> String {
+pub(crate) fn mode_help() -> String {
     let below = |compiler: EmulatedCompiler| {
         format!(", and {}/default/as-compiled below {}", compiler.off.chip.name, compiler.dump_folder)
     };

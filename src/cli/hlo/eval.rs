@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::evaluation::{NamedResult, RoundTo, bind, evaluate, exact, shape_text};
-use crate::file::safetensors;
-use crate::hlo::Import;
-use crate::machine::Mode;
-use crate::oracle::Oracle;
-use crate::tensor::Tensor;
+use ulpgate_front::evaluation::{NamedResult, RoundTo, bind, evaluate, exact, shape_text};
+use ulpgate_front::file::safetensors;
+use ulpgate_front::hlo::Import;
+use ulpgate_front::machine::Mode;
+use ulpgate_front::oracle::Oracle;
+use ulpgate_front::tensor::Tensor;
 
 use super::super::seconds::Limit;
 use super::super::summary::shell_word;
@@ -139,7 +139,7 @@ fn exit(arguments: &HloEvalArguments, open: usize, all: usize) -> Result<Exit, F
 }
 
 /// The program's arguments, in order, from a file.
-pub(in crate::cli) fn inputs(path: &Path, import: &Import) -> Result<Vec<Tensor>, Failure> {
+pub(crate) fn inputs(path: &Path, import: &Import) -> Result<Vec<Tensor>, Failure> {
     let given = safetensors::read(path).map_err(|error| Failure::Message(error.to_string()))?;
     bind(import, &given).map_err(|error| Failure::Message(format!("{}: {error}", path.display())))
 }

@@ -6,7 +6,7 @@ use super::super::Failure;
 
 /// The file of inputs: itself, or of a folder the one of the program's name, as `f.inputs.safetensors` of
 /// `f.before.hlo`, which lies below it as the program lies below its own, in it, or in its folder `cpu`.
-pub(in crate::cli) fn inputs_of(path: &Path, program: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn inputs_of(path: &Path, program: &Path) -> Result<PathBuf, Failure> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());
     }
@@ -23,7 +23,7 @@ pub(in crate::cli) fn inputs_of(path: &Path, program: &Path) -> Result<PathBuf, 
 }
 
 /// The file of inputs that a dump has for a program: beside it, or in the folder `cpu` beside one of the folders that it lies in.
-pub(in crate::cli) fn inputs_beside(program: &Path) -> Option<PathBuf> {
+pub(crate) fn inputs_beside(program: &Path) -> Option<PathBuf> {
     let name = Path::new(program.file_name()?);
     // `dumps/tpu/v5e/f.before.hlo` has its inputs in `dumps/cpu`.
     program.parent()?.ancestors().take(3).find_map(|folder| {

@@ -23,12 +23,12 @@ use std::path::Path;
 
 use clap::Subcommand;
 
-use crate::file::read_whole;
-use crate::hlo::ast::Module;
-use crate::hlo::{Import, LowerError, exchanged_form, lower_with_libraries, lower_with_opaque, parse};
-use crate::ir::{Program, Setting};
-use crate::machine::Mode;
-use crate::oracle::{Ahead, Rung};
+use ulpgate_front::file::read_whole;
+use ulpgate_front::hlo::ast::Module;
+use ulpgate_front::hlo::{Import, LowerError, exchanged_form, lower_with_libraries, lower_with_opaque, parse};
+use ulpgate_front::ir::{Program, Setting};
+use ulpgate_front::machine::Mode;
+use ulpgate_front::oracle::{Ahead, Rung};
 
 use super::terminal::note;
 use super::{Exit, Failure};
@@ -81,7 +81,7 @@ pub(super) fn read(path: &Path) -> Result<(Module, Import), Failure> {
     read_by(path, lower_with_libraries)
 }
 
-/// A file and the program in it, to be read. An instruction without a meaning here is [`crate::ir::Op::Opaque`].
+/// A file and the program in it, to be read. An instruction without a meaning here is [`ulpgate_front::ir::Op::Opaque`].
 fn read_with_opaque(path: &Path) -> Result<(Module, Import), Failure> {
     read_by(path, lower_with_opaque)
 }

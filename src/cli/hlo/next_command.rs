@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use crate::machine::Mode;
+use ulpgate_front::machine::Mode;
 
 use super::super::Failure;
 use super::super::summary::{shell_word, wrap};

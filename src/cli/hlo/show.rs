@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::flow;
-use crate::machine::Mode;
+use ulpgate_front::flow;
+use ulpgate_front::machine::Mode;
 
 use super::{Exit, Failure, read_with_opaque};
 

@@ -1,10 +1,10 @@
 //! Reasons why `ulpgate hlo diff` finds results equal or not, beside the changes that it tells.
 
-use crate::diff::{ChangeKind, Difference};
-use crate::hlo::Import;
-use crate::machine::Mode;
-use crate::machine::mxu::Accumulation;
-use crate::same::{Settings, computes_the_same};
+use ulpgate_front::diff::{ChangeKind, Difference};
+use ulpgate_front::hlo::Import;
+use ulpgate_front::machine::Mode;
+use ulpgate_front::machine::mxu::Accumulation;
+use ulpgate_front::same::{Settings, computes_the_same};
 
 /// An error of this program: it gives another result, of those that differ, although nothing that the machine follows was found to
 /// change upstream of it.
@@ -91,8 +91,8 @@ fn of_other_models(found: &Difference, [before, after]: [&Import; 2], settings: 
 #[cfg(test)]
 mod tests {
     use super::contradiction;
-    use crate::diff::{Change, ChangeKind, Difference};
-    use crate::machine::Mode;
+    use ulpgate_front::diff::{Change, ChangeKind, Difference};
+    use ulpgate_front::machine::Mode;
 
     fn changed(kind: ChangeKind) -> Difference {
         let [name, before, after] = ["x", "a", "b"].map(str::to_string);

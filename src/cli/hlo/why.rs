@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use crate::file::safetensors;
-use crate::hlo::{Import, Sources};
-use crate::ir::{Class, Op, Program, Shape};
-use crate::machine::Mode;
-use crate::name::hint;
-use crate::run::{World, check_memory};
-use crate::subject;
-use crate::tensor::{DType, Tensor};
-use crate::why::{
+use ulpgate_front::file::safetensors;
+use ulpgate_front::hlo::{Import, Sources};
+use ulpgate_front::ir::{Class, Op, Program, Shape};
+use ulpgate_front::machine::Mode;
+use ulpgate_front::name::hint;
+use ulpgate_front::run::{World, check_memory};
+use ulpgate_front::subject;
+use ulpgate_front::tensor::{DType, Tensor};
+use ulpgate_front::why::{
     Explanation, Flip, Operation, ProgramOnMachine, Undone, count_flips, evaluate_wide, explain, find_flips, tokens,
     tops, undo,
 };
@@ -306,7 +306,7 @@ fn trip(path: &[(usize, Option<usize>)]) -> String {
 
 fn as_json((row, explanation, undone): &(usize, Explanation, Undone), named: &ToldResult) -> serde_json::Value {
     let names = |kept: &[Operation]| kept.iter().map(|o| named.name(*o).to_string()).collect::<Vec<_>>();
-    let line = |line: &crate::why::Line| {
+    let line = |line: &ulpgate_front::why::Line| {
         let operation = (line.place.computation, line.place.instruction);
         let instruction = &named.program.computations[operation.0].instructions[operation.1];
         json!({"name": named.name(operation), "opcode": instruction.op.opcode(),

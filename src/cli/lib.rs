@@ -47,11 +47,11 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::budget;
-use crate::file::write_whole;
-use crate::name::hint;
-use crate::run::LockedFolder;
-use crate::suite::{self, Suite};
+use ulpgate_front::budget;
+use ulpgate_front::file::write_whole;
+use ulpgate_front::name::hint;
+use ulpgate_front::run::LockedFolder;
+use ulpgate_front::suite::{self, Suite};
 
 use output::Output;
 use terminal::Terminal;
@@ -370,16 +370,16 @@ macro_rules! failures {
 
 failures!(
     suite::SuiteError,
-    crate::run::RunError,
-    crate::run::JournalError,
-    crate::run::LockError,
-    crate::record::FileError,
-    crate::record::MergeError,
-    crate::report::ReportError,
-    crate::gate::GateError,
-    crate::explore::ExploreError,
-    crate::port::PortError,
-    crate::probe::ProbeError,
+    ulpgate_front::run::RunError,
+    ulpgate_front::run::JournalError,
+    ulpgate_front::run::LockError,
+    ulpgate_front::record::FileError,
+    ulpgate_front::record::MergeError,
+    ulpgate_front::report::ReportError,
+    ulpgate_front::gate::GateError,
+    ulpgate_front::explore::ExploreError,
+    ulpgate_front::port::PortError,
+    ulpgate_front::probe::ProbeError,
     String
 );
 

@@ -12,8 +12,7 @@ mod table;
 
 pub use case::{Asked, Case, PlannedCheck, PlannedFit, PlannedMetric, Problem};
 pub use error::SuiteError;
-#[cfg(feature = "cli")]
-pub(crate) use files::is_file;
+pub use files::is_file;
 pub(crate) use load::fingerprint;
 pub use load::{NameError, Suite, check_name, load, load_folder};
 pub use table::{Expect, TruthType};

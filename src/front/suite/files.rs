@@ -76,7 +76,7 @@ type Result<T> = std::result::Result<T, FileError>;
 const ENDINGS: [&str; 2] = [".hlo", ".txt"];
 
 /// Whether the name of a program is that of a file.
-pub(crate) fn is_file(program: &str) -> bool {
+pub fn is_file(program: &str) -> bool {
     ENDINGS.iter().any(|ending| program.ends_with(ending))
 }
 
