@@ -60,7 +60,7 @@ fn the_claimed_mode_stands_for_an_accident() {
     for (program, array) in [("variance_f32", "x_ddof"), ("mlp_f32", "x_tanh"), ("weight_norm_f32", "x_rownorm")] {
         let found = of(program, array, Some("cpu/highest/off"));
         let nearest = found.nearest.as_ref().unwrap();
-        assert!(nearest.mode == "cpu/highest/off" && nearest.orders > 1000.0, "{program} {array}: {nearest:?}");
+        assert!(nearest.mode == "cpu/highest/off" && nearest.orders > 100.0, "{program} {array}: {nearest:?}");
     }
     // What is near to another precision is still told to be.
     let found = of("matmul_f32", "h_one", Some("cpu/highest/off"));
