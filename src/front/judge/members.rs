@@ -234,7 +234,7 @@ mod tests {
         Tensor::new(&[rows, columns], Data::F32((0..rows * columns).map(sum).collect()))
     }
 
-    /// Where products nearly cancel, an order of f32 sums errs more than three passes do: the mode is none of three passes for that.
+    /// An order of f32 sums of products that nearly cancel errs more than three passes do, and is of f32 all the same.
     #[test]
     fn an_order_of_sums_that_errs_as_fewer_passes_do_keeps_its_precision() {
         let spec: ProgramSpec = "matmul[lhs=21xn,rhs=nx37]".parse().unwrap();
