@@ -76,8 +76,9 @@ pub fn plain_matmul(computation: &Computation, value: ValueId) -> Option<PlainMa
 
 #[cfg(test)]
 mod tests {
-    use super::{Cumulative, cumulative, is_cumulative};
-    use crate::ir::{Window, WindowDim};
+    use super::{Cumulative, cumulative, is_cumulative, plain_matmul};
+    use crate::ir::{Builder, DotDims, Op, Precision, Window, WindowDim};
+    use crate::tensor::DType;
 
     /// The elements of one dim that a window shows at each of its places, by XLA's definition of a window.
     fn shown(w: &WindowDim, extent: usize) -> Vec<Vec<usize>> {
@@ -98,7 +99,7 @@ mod tests {
     #[test]
     fn cumulative_windows_show_what_they_say() {
         let mut found = [0, 0];
-        let pads = [-1, 0, 1, 2, 3];
+        let pads = [-1, 0, 1, 2];
         let all = |extent: usize| {
             let sizes = (1..=extent + 1).flat_map(move |size| pads.map(|low| (size, low)));
             let padded = sizes.flat_map(move |(size, low)| pads.map(|high| (size, low, high)));
@@ -132,5 +133,24 @@ mod tests {
         }
         // Along either dim in either direction, whatever the dilation of a window of one element is.
         assert_eq!(found, [4, 4]);
+    }
+
+    /// `[m,k] x [k,n]` of two parameters, and nothing beside it.
+    #[test]
+    fn a_plain_matmul_contracts_rows_with_columns() {
+        let mut b = Builder::new("dots");
+        let x = b.parameter("x", DType::F32, &[3, 3]).unwrap();
+        let y = b.parameter("y", DType::BF16, &[3, 3]).unwrap();
+        let i = b.parameter("i", DType::S32, &[3, 3]).unwrap();
+        let wide = b.convert(y, DType::F32).unwrap();
+        let turned = DotDims { lhs_contracting: vec![0], rhs_contracting: vec![0], ..DotDims::default() };
+        let precision = [Precision::Default; 2];
+        let mut dot = |dims: DotDims, lhs, rhs| b.op(Op::Dot { dims, precision }, &[lhs, rhs]).unwrap();
+        let plain = dot(DotDims::matmul(), x, x);
+        let others = [dot(turned, x, x), dot(DotDims::matmul(), x, wide), dot(DotDims::matmul(), i, i)];
+        let program = b.finish(&[("plain", plain)]).unwrap();
+        let found = plain_matmul(program.entry(), plain).unwrap();
+        assert_eq!((found.operands, found.parameters, found.sizes), ([x, x], [0, 0], [3, 3, 3]));
+        assert!(others.iter().all(|other| plain_matmul(program.entry(), *other).is_none()));
     }
 }
