@@ -43,7 +43,7 @@ mod tests {
     use super::Extreme;
     use crate::tensor::DType;
 
-    /// Wherever in a block a NaN stands, it is seen, and the numbers beside it keep their ends.
+    /// A NaN is seen at any place of a block, and the numbers beside it keep their ends.
     #[test]
     fn ends_are_those_of_the_numbers() {
         const INFINITY: f32 = f32::INFINITY;
