@@ -96,3 +96,50 @@ impl Operand {
         self.each == Some(1) && self.value.len() == width
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Operand, Value};
+    use crate::tensor::DType;
+
+    fn value(values: &[f32]) -> Value {
+        Value::float(DType::F32, values.to_vec())
+    }
+
+    /// A broadcast along these dims is one only where its elements are repeated in their own order.
+    #[test]
+    fn broadcasts_repeat_elements_in_their_order() {
+        let out = [2, 2, 2];
+        let of = value(&[1.0, 2.0, 3.0, 4.0]);
+        for (dims, expected) in [
+            (&[0, 1][..], Some([1.0, 1.0, 2.0, 2.0, 3.0, 3.0, 4.0, 4.0])),
+            (&[1, 2], Some([1.0, 2.0, 3.0, 4.0, 1.0, 2.0, 3.0, 4.0])),
+            (&[0, 2], None),
+            (&[1, 0], None),
+        ] {
+            let whole = Operand::broadcast(&of, dims, &out).map(|operand| operand.into_whole(8).f32s().to_vec());
+            assert_eq!(whole, expected.map(|values| values.to_vec()), "{dims:?}");
+        }
+    }
+
+    #[test]
+    fn operands_are_one_where_elements_and_repetition_are() {
+        let of = value(&[1.0, 2.0]);
+        let (each, other) = (Operand::spread(of.clone(), 1), Operand::spread(of.clone(), 2));
+        assert!(each.has_bits_of(&each.clone()) && !each.has_bits_of(&other) && !each.has_bits_of(&Operand::whole(of)));
+        assert!(!each.has_bits_of(&Operand::spread(value(&[1.0, -2.0]), 1)));
+        assert!(each.is_one_row(2) && !each.is_one_row(4) && !other.is_one_row(2));
+    }
+
+    /// NaNs have bits of their own: of two operands with one, the first shows.
+    #[test]
+    fn a_broadcast_goes_last_where_no_nan_shows_it() {
+        for (may, spread, moves) in
+            [(true, [1.0, 2.0], true), (false, [1.0, 2.0], false), (true, [1.0, f32::NAN], false)]
+        {
+            let mut operands = [Operand::spread(value(&spread), 1), Operand::whole(value(&[3.0, 4.0, 5.0, 6.0]))];
+            Operand::put_broadcast_last(&mut operands, may);
+            assert_eq!(operands[0].each().is_none(), moves, "{may} {spread:?}");
+        }
+    }
+}

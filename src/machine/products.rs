@@ -109,3 +109,46 @@ impl Products {
         self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Products;
+
+    fn bits(values: &[f64]) -> Vec<u64> {
+        values.iter().map(|value| value.to_bits()).collect()
+    }
+
+    #[test]
+    fn products_join_in_their_order() {
+        // 1 + 2^-25 is rounded to 1, and 1 + 2^-24 to even. In the other order, or rounded once, the sum is the next number.
+        let (first, second) = (1.0 + 2f64.powi(-25), 2f64.powi(-24));
+        let products = Products::new(vec![first]).then(Products::new(vec![second]));
+        assert_eq!(products.by_element(), (vec![first, second], 2));
+        assert_eq!((products.element(0), products.to_f32(false)), (Some(1.0), vec![1.0]));
+        assert_eq!((products.in_f64(), products.element(1)), (vec![first + second], None));
+        let turned = Products::new(vec![second]).then(Products::new(vec![first]));
+        assert_eq!(turned.element(0), Some(1.0 + f32::EPSILON));
+        assert!(products.single().is_none() && !products.has_bits_of(&turned));
+        let alone = Products::new(vec![first]);
+        assert!(!products.has_bits_of(&alone) && !alone.has_bits_of(&products) && alone.has_bits_of(&alone.clone()));
+    }
+
+    #[test]
+    fn products_are_flushed_where_they_are_rounded() {
+        let subnormal = 2f64.powi(-130);
+        let products = Products::new(vec![subnormal, -subnormal, 1.0]);
+        let rounded = |flush| products.to_f32(flush).iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert_eq!(rounded(false), [0x0008_0000, 0x8008_0000, 0x3f80_0000]);
+        assert_eq!(rounded(true), [0, 0x8000_0000, 0x3f80_0000]);
+    }
+
+    /// A product that one array lacks is -0: added to any number, it changes nothing.
+    #[test]
+    fn missing_products_change_no_sum() {
+        let several = Products::new(vec![1.0]).then(Products::new(vec![2.0]));
+        let joint = Products::joint(&[several, Products::new(vec![3.0])], |lists| lists.concat());
+        let (all, count) = joint.by_element();
+        assert_eq!((bits(&all), count), (bits(&[1.0, 2.0, 3.0, -0.0]), 2));
+        assert_eq!(joint.spread(2, 4).by_element().0[..4], [1.0, 2.0, 1.0, 2.0]);
+    }
+}

@@ -253,4 +253,22 @@ mod tests {
         let plan = Plan::new(&program, vec![Demand::Rounded], &[every], Sums::new());
         assert!([x, y, sum, chosen].iter().all(|id| plan.needs[*id] == Need::All));
     }
+
+    /// The start of a slice is not known before: one element of it needs all of the array and of the starts.
+    #[test]
+    fn moving_slices_need_their_operands_whole() {
+        let mut b = Builder::new("slices");
+        let x = b.parameter("x", DType::F32, &[5]).unwrap();
+        let update = b.parameter("update", DType::F32, &[2]).unwrap();
+        let start = b.parameter("start", DType::S32, &[]).unwrap();
+        let updated = b.op(Op::DynamicUpdateSlice, &[x, update, start]).unwrap();
+        let sizes = vec![3];
+        let slice = b.op(Op::DynamicSlice { sizes }, &[updated, start]).unwrap();
+        let program = b.finish(&[("slice", slice)]).unwrap();
+        let wanted = Need::Some(vec![false, true, false]);
+        let plan = Plan::new(&program, vec![Demand::Rounded], &[wanted], Sums::new());
+        for id in [x, update, start, updated] {
+            assert_eq!(plan.needs[id], Need::All);
+        }
+    }
 }

@@ -101,4 +101,26 @@ mod tests {
             }
         }
     }
+
+    /// One number that differs from all others in one digit alone: of 3000 equal ones, 2999 share a bucket.
+    #[test]
+    fn one_number_apart_is_sorted() {
+        let common = 1.5f64.to_bits();
+        for bit in 0..63 {
+            let apart = f64::from_bits(common ^ 1 << bit);
+            if apart.is_nan() {
+                continue;
+            }
+            for place in [0, 1500, 2999] {
+                let value = |at: usize| if at == place { apart } else { 1.5 };
+                for descending in [false, true] {
+                    let sorted = sort_order(&(0..3000).collect::<Vec<_>>(), descending, false, value);
+                    let end = if (apart > 1.5) != descending { 2999 } else { 0 };
+                    let expected = (0..3000).filter(|at| *at != place);
+                    assert_eq!(sorted[end], place, "bit {bit} {descending}");
+                    assert!(sorted.into_iter().filter(|at| *at != place).eq(expected), "bit {bit} {descending}");
+                }
+            }
+        }
+    }
 }

@@ -97,11 +97,22 @@ mod tests {
         assert_eq!(reach.next_bits(104), 320);
     }
 
+    /// A number that is exactly known has a sign, or is zero for certain.
+    #[test]
+    fn exact_zeros_are_known() {
+        let mut world = World { arithmetic: Fast::default(), classes: Classes::default() };
+        let dots = world.fresh_all(vec![Interval::exact(0.0); 10]);
+        let mut reach = Reach::default();
+        reach.count(&world, &dots);
+        assert_eq!((reach.dots, reach.known), (1, 1));
+    }
+
     #[test]
     fn bits_are_asked_for_as_they_are_missing() {
         let reach = |known, bits| Reach { dots: 8, known, bits, called: 0 };
         assert_eq!(reach(8, 53).next_bits(104), 128);
         assert_eq!(reach(8, 10).next_bits(104), 192);
+        assert_eq!(reach(8, 44).next_bits(104), 192);
         assert_eq!(reach(8, 0).next_bits(104), 0);
         assert_eq!(reach(1, 0).next_bits(128), 1152);
     }

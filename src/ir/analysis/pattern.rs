@@ -73,3 +73,84 @@ pub fn plain_matmul(computation: &Computation, value: ValueId) -> Option<PlainMa
         sizes: [*m, *k, *n],
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Cumulative, cumulative, is_cumulative, plain_matmul};
+    use crate::ir::{Builder, DotDims, Op, Precision, Window, WindowDim};
+    use crate::tensor::DType;
+
+    /// The elements of one dim that a window shows at each of its places, by XLA's definition of a window.
+    fn shown(w: &WindowDim, extent: usize) -> Vec<Vec<usize>> {
+        let base = extent as i64 * w.base_dilation as i64 - (w.base_dilation as i64 - 1);
+        let reach = (w.size as i64 - 1) * w.window_dilation as i64 + 1;
+        let places = (0i64..).map(|place| place * w.stride as i64 - w.pad_low);
+        let places = places.take_while(|first| first + reach <= base + w.pad_high);
+        let of = |first: i64| {
+            let at = (0..w.size as i64).map(|step| first + step * w.window_dilation as i64);
+            let inside = at.filter(|at| (0..base).contains(at) && at % w.base_dilation as i64 == 0);
+            inside.map(|at| (at / w.base_dilation as i64) as usize).collect()
+        };
+        places.map(of).collect()
+    }
+
+    /// Each window of a few elements: one that is called cumulative shows all elements up to its own, or from its own on,
+    /// and one element of every other dim.
+    #[test]
+    fn cumulative_windows_show_what_they_say() {
+        let mut found = [0, 0];
+        let pads = [-1, 0, 1, 2];
+        let all = |extent: usize| {
+            let sizes = (1..=extent + 1).flat_map(move |size| pads.map(|low| (size, low)));
+            let padded = sizes.flat_map(move |(size, low)| pads.map(|high| (size, low, high)));
+            let steps = [(1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 2)];
+            padded.flat_map(move |(size, pad_low, pad_high)| {
+                steps.map(|(stride, base_dilation, window_dilation)| WindowDim {
+                    size,
+                    stride,
+                    pad_low,
+                    pad_high,
+                    base_dilation,
+                    window_dilation,
+                })
+            })
+        };
+        for (first, second) in all(3).flat_map(|first| all(2).map(move |second| (first, second))) {
+            let window = Window(vec![first, second]);
+            let dims = [3, 2];
+            let Some(Cumulative { dim, reversed }) = cumulative(&window, &dims) else { continue };
+            found[usize::from(reversed)] += 1;
+            assert_eq!(is_cumulative(&window, &dims), (!reversed).then_some(dim));
+            for (d, extent) in dims.into_iter().enumerate() {
+                let expected = |own: usize| match (d == dim, reversed) {
+                    (false, _) => own..own + 1,
+                    (true, false) => 0..own + 1,
+                    (true, true) => own..extent,
+                };
+                let expected: Vec<Vec<usize>> = (0..extent).map(|own| expected(own).collect()).collect();
+                assert_eq!(shown(&window.0[d], extent), expected, "{window:?}");
+            }
+        }
+        // Along either dim in either direction, whatever the dilation of a window of one element is.
+        assert_eq!(found, [4, 4]);
+    }
+
+    /// `[m,k] x [k,n]` of two parameters, and nothing beside it.
+    #[test]
+    fn a_plain_matmul_contracts_rows_with_columns() {
+        let mut b = Builder::new("dots");
+        let x = b.parameter("x", DType::F32, &[3, 3]).unwrap();
+        let y = b.parameter("y", DType::BF16, &[3, 3]).unwrap();
+        let i = b.parameter("i", DType::S32, &[3, 3]).unwrap();
+        let wide = b.convert(y, DType::F32).unwrap();
+        let turned = DotDims { lhs_contracting: vec![0], rhs_contracting: vec![0], ..DotDims::default() };
+        let precision = [Precision::Default; 2];
+        let mut dot = |dims: DotDims, lhs, rhs| b.op(Op::Dot { dims, precision }, &[lhs, rhs]).unwrap();
+        let plain = dot(DotDims::matmul(), x, x);
+        let others = [dot(turned, x, x), dot(DotDims::matmul(), x, wide), dot(DotDims::matmul(), i, i)];
+        let program = b.finish(&[("plain", plain)]).unwrap();
+        let found = plain_matmul(program.entry(), plain).unwrap();
+        assert_eq!((found.operands, found.parameters, found.sizes), ([x, x], [0, 0], [3, 3, 3]));
+        assert!(others.iter().all(|other| plain_matmul(program.entry(), *other).is_none()));
+    }
+}

@@ -47,3 +47,34 @@ fn is_elementwise(op: &Op) -> bool {
             | Op::Clamp
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::find_producers;
+    use crate::ir::{Binary, Builder, Compare, Unary};
+    use crate::tensor::DType;
+
+    /// Elementwise operations of the array's own size whose only user is the reduction, or another of them.
+    #[test]
+    fn producers_have_no_other_user_and_the_arrays_size() {
+        let mut b = Builder::new("producers");
+        let x = b.parameter("x", DType::F32, &[2, 3]).unwrap();
+        let row = b.parameter("row", DType::F32, &[3]).unwrap();
+        let shared = b.unary(Unary::Exponential, x).unwrap();
+        let small = b.unary(Unary::Tanh, row).unwrap();
+        let spread = b.broadcast(small, &[2, 3], &[1]).unwrap();
+        let alone = b.unary(Unary::Negate, shared).unwrap();
+        // One predicate for all elements is no array of the reduction's size.
+        let zero = b.constant(DType::F32, 0.0).unwrap();
+        let flag = b.compare(Compare::Lt, zero, zero).unwrap();
+        let chosen = b.select(flag, alone, spread).unwrap();
+        let sum = b.reduce(Binary::Add, chosen, 0.0, &[1]).unwrap();
+        let program = b.finish(&[("sum", sum), ("shared", shared)]).unwrap();
+        let uses = program.entry().uses();
+        let found = find_producers(program.entry(), &uses, |_| true);
+        assert_eq!(found[sum], [alone, chosen]);
+        assert!((0..found.len()).all(|id| id == sum || found[id].is_empty()));
+        // A value that is rounded later ends the search.
+        assert!(find_producers(program.entry(), &uses, |id| id != chosen)[sum].is_empty());
+    }
+}

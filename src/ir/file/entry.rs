@@ -51,3 +51,27 @@ impl fmt::Display for Entry {
         self.name.as_ref().map_or(Ok(()), |name| write!(f, ":{name}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::Entry;
+
+    /// A tensor's name may hold anything, the end of a file's name as well.
+    #[test]
+    fn the_first_file_that_a_text_names_is_meant() {
+        for (text, file) in [
+            ("a/x.npy", "a/x.npy"),
+            ("x.safetensors:w", "x.safetensors"),
+            ("x.safetensors:layer:0.safetensors:w", "x.safetensors"),
+            ("x.safetensors:", "x.safetensors"),
+        ] {
+            let entry = Entry::parse(text).unwrap();
+            assert_eq!((entry.file(), entry.to_string().as_str()), (Path::new(file), text));
+        }
+        for text in ["x.safetensors", "x.bin:w", "x", ""] {
+            assert_eq!(Entry::parse(text), None, "{text}");
+        }
+    }
+}

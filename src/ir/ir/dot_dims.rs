@@ -92,3 +92,43 @@ impl DotPlan {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{DotDims, DotPlan};
+
+    /// Every way to give three dims of each operand one role each: orders are batch, free, contracting on the left, and batch,
+    /// contracting, free on the right, and nothing is moved that lies so already.
+    #[test]
+    fn operands_are_brought_to_one_order() {
+        let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        for (left, right) in orders.iter().flat_map(|left| orders.iter().map(move |right| (left, right))) {
+            // Extents of batch, contracting and free dims.
+            let (batch, k, m, n) = (2, 3, 5, 7);
+            let dims_of = |[b, c, f]: [usize; 3], free: usize| {
+                let mut dims = [0; 3];
+                (dims[b], dims[c], dims[f]) = (batch, k, free);
+                dims
+            };
+            let (lhs, rhs) = (dims_of(*left, m), dims_of(*right, n));
+            let dims = DotDims {
+                lhs_contracting: vec![left[1]],
+                rhs_contracting: vec![right[1]],
+                lhs_batch: vec![left[0]],
+                rhs_batch: vec![right[0]],
+            };
+            assert_eq!(dims.products(&lhs), k);
+            let plan = DotPlan::new(&dims, &lhs, &rhs);
+            assert_eq!([plan.batch, plan.m, plan.k, plan.n], [batch, m, k, n]);
+            let unless_there = |order: [usize; 3]| (order != [0, 1, 2]).then(|| order.to_vec());
+            assert_eq!(plan.lhs_transpose, unless_there([left[0], left[2], left[1]]), "{dims:?}");
+            assert_eq!(plan.rhs_transpose, unless_there(*right), "{dims:?}");
+            assert_eq!(plan.rhs_in_rows, [right[0], right[2], right[1]] == [0, 1, 2], "{dims:?}");
+        }
+        let turned = DotDims { lhs_contracting: vec![0], rhs_contracting: vec![1], ..DotDims::default() };
+        let plan = DotPlan::new(&turned, &[3, 5], &[7, 3]);
+        assert_eq!((plan.lhs_transpose, plan.rhs_transpose), (Some(vec![1, 0]), Some(vec![1, 0])));
+        let all = DotDims { lhs_contracting: vec![0, 1], rhs_contracting: vec![0, 1], ..DotDims::default() };
+        assert_eq!((all.products(&[3, 5]), DotPlan::new(&all, &[3, 5], &[3, 5]).k), (15, 15));
+    }
+}

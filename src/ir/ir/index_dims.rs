@@ -46,3 +46,20 @@ impl ScatterDims {
         (0..rank).map(|d| if inserted(&d) { 1 } else { extents.next().unwrap_or(1) }).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ScatterDims;
+
+    /// A window has one element along dims that updates do not have, and their extents in order along the others.
+    #[test]
+    fn windows_have_the_extents_of_updates() {
+        let dims = ScatterDims {
+            update_window_dims: vec![0, 2],
+            inserted_window_dims: vec![1],
+            input_batching_dims: vec![2],
+            ..ScatterDims::default()
+        };
+        assert_eq!(dims.window_sizes(4, &[5, 9, 7]), [5, 1, 1, 7]);
+    }
+}

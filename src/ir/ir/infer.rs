@@ -372,8 +372,11 @@ fn are_distinct(dims: &[usize], rank: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::index_dims::GatherDims;
+    use super::super::program::Instruction;
     use super::super::scalar_op::Precision;
+    use super::super::window::{Window, WindowDim};
     use super::*;
+    use crate::tensor::DTYPES;
 
     /// Each dim of an operand goes along one of its own, in their order: whatever else is said is refused.
     #[test]
@@ -445,6 +448,92 @@ mod tests {
                 let Ok(gathered) = gathered else { continue };
                 assert_eq!([gathered.dims()[first], gathered.dims()[second]], [2, 3], "{offset_dims:?}");
             }
+        }
+    }
+
+    /// Places are counted one by one: a window has one wherever all of it lies inside the array with its padding.
+    #[test]
+    fn windows_have_the_places_in_which_they_fit() {
+        let pads = [-2, -1, 0, 1, 2];
+        for (n, size, stride) in (0..5).flat_map(|n| (1..4).flat_map(move |s| (1..4).map(move |by| (n, s, by)))) {
+            for (base_dilation, window_dilation) in [(1, 1), (2, 1), (3, 1), (1, 2), (1, 3), (2, 3)] {
+                let extent = (0..n as i64).map(|at| at * base_dilation as i64 + 1).next_back().unwrap_or(0);
+                for (pad_low, pad_high) in pads.iter().flat_map(|low| pads.map(|high| (*low, high))) {
+                    let w = WindowDim { size, stride, pad_low, pad_high, base_dilation, window_dilation };
+                    let last = |place: i64| place * stride as i64 + ((size - 1) * window_dilation) as i64;
+                    let places = (0..).take_while(|place| last(*place) < extent + pad_low + pad_high).count();
+                    assert_eq!(combine::window_dims(&Window(vec![w]), &[n]), Ok(vec![places]), "{w:?} over {n}");
+                }
+            }
+        }
+        let whole = WindowDim::of_size(1);
+        for nothing in [
+            WindowDim { size: 0, ..whole },
+            WindowDim { stride: 0, ..whole },
+            WindowDim { base_dilation: 0, ..whole },
+            WindowDim { window_dilation: 0, ..whole },
+        ] {
+            assert!(combine::window_dims(&Window(vec![nothing]), &[3]).is_err(), "{nothing:?}");
+        }
+    }
+
+    /// Operands have one type; floats give any float that is asked for, integers their own type.
+    #[test]
+    fn dots_take_one_type_and_pairs_of_dims() {
+        let dot = |dims: DotDims, operands: [&Shape; 2], given: Option<DType>| {
+            let given = given.map(|dtype| Shape::array(dtype, &[2, 2]));
+            infer(&Op::Dot { dims, precision: [Precision::Default; 2] }, &operands, &[], given.as_ref())
+        };
+        let square = |dtype| Shape::array(dtype, &[2, 2]);
+        for (lhs, rhs) in DTYPES.iter().flat_map(|lhs| DTYPES.map(|rhs| (*lhs, rhs))) {
+            let operands = [&square(lhs), &square(rhs)];
+            let fits = lhs == rhs && lhs != DType::Pred;
+            assert_eq!(dot(DotDims::matmul(), operands, None).is_ok(), fits, "{lhs} and {rhs}");
+            for given in DTYPES.into_iter().filter(|_| lhs == rhs) {
+                let fits = fits && (given == lhs || lhs.is_float() && given.is_float());
+                assert_eq!(dot(DotDims::matmul(), operands, Some(given)).is_ok(), fits, "{lhs} to {given}");
+            }
+        }
+        let operands = [&Shape::array(DType::F32, &[2, 3]), &Shape::array(DType::F32, &[3, 2])];
+        for (lhs, rhs, fits) in [
+            (vec![1], vec![0], true),
+            (vec![0, 1], vec![1, 0], true),
+            (vec![0], vec![0], false),
+            (vec![1], vec![0, 1], false),
+            (vec![0, 1], vec![1], false),
+        ] {
+            let contracting =
+                DotDims { lhs_contracting: lhs.clone(), rhs_contracting: rhs.clone(), ..DotDims::default() };
+            assert_eq!(dot(contracting, operands, None).is_ok(), fits, "contracting {lhs:?} and {rhs:?}");
+            let batch = DotDims { lhs_batch: lhs.clone(), rhs_batch: rhs.clone(), ..DotDims::default() };
+            assert_eq!(dot(batch, operands, None).is_ok(), fits, "batch {lhs:?} and {rhs:?}");
+        }
+    }
+
+    /// Arrays that are reduced together have one shape, and each has an init of its own.
+    #[test]
+    fn reductions_take_arrays_of_one_shape_and_their_inits() {
+        let scalar = Shape::array(DType::F32, &[]);
+        let region = |count: usize| {
+            let parameter = |at: usize| Instruction::new("p", Op::Parameter(at), vec![], scalar.clone());
+            let mut instructions: Vec<Instruction> = (0..2 * count).map(parameter).collect();
+            if count > 1 {
+                let shape = Shape::Tuple(vec![scalar.clone(); count]);
+                instructions.push(Instruction::new("t", Op::Tuple, (0..count).collect(), shape));
+            }
+            Computation { name: "region".to_string(), root: if count > 1 { 2 * count } else { 0 }, instructions }
+        };
+        let (x, y) = (Shape::array(DType::F32, &[2, 3]), Shape::array(DType::F32, &[3, 2]));
+        for (count, operands, fits) in [
+            (1, vec![&x, &scalar], true),
+            (2, vec![&x, &x, &scalar, &scalar], true),
+            (2, vec![&x, &y, &scalar, &scalar], false),
+            (2, vec![&x, &x, &scalar, &x], false),
+            (1, vec![&x, &scalar, &scalar], false),
+            (1, vec![&x], false),
+        ] {
+            let op = Op::Reduce { dims: vec![0], to_apply: 0 };
+            assert_eq!(infer(&op, &operands, &[region(count)], None).is_ok(), fits, "{operands:?}");
         }
     }
 }

@@ -267,3 +267,105 @@ impl Precision {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Ordering::{self, Equal, Greater, Less};
+
+    use super::{Binary, Compare, Unary};
+    use crate::tensor::{DTYPES, DType};
+
+    /// Rust's operators have the order of IEEE 754: a NaN is unordered, and -0 equals +0.
+    #[test]
+    fn relations_are_those_of_ieee() {
+        let values = [f64::NEG_INFINITY, -1.0, -0.0, 0.0, 1.0, f64::INFINITY, f64::NAN];
+        for (a, b) in values.iter().flat_map(|a| values.iter().map(move |b| (*a, *b))) {
+            for (direction, expected) in [
+                (Compare::Eq, a == b),
+                (Compare::Ne, a != b),
+                (Compare::Ge, a >= b),
+                (Compare::Gt, a > b),
+                (Compare::Le, a <= b),
+                (Compare::Lt, a < b),
+            ] {
+                assert_eq!(direction.of(a.partial_cmp(&b)), expected, "{a} {} {b}", direction.name());
+            }
+        }
+    }
+
+    /// In a total order no two values are unordered, so that two relations answer for all six.
+    #[test]
+    fn basic_relations_answer_for_all() {
+        for direction in Compare::ALL {
+            for total in [false, true] {
+                let (one, exchanges, negates) = direction.basic(total);
+                assert!(matches!(one, Compare::Eq | Compare::Lt) || one == Compare::Le && !total);
+                for ordering in [Some(Less), Some(Equal), Some(Greater), None] {
+                    if total && ordering.is_none() {
+                        continue;
+                    }
+                    let given = if exchanges { ordering.map(Ordering::reverse) } else { ordering };
+                    let answer = one.of(given) != negates;
+                    assert_eq!(answer, direction.of(ordering), "{} {total} {ordering:?}", direction.name());
+                }
+            }
+        }
+    }
+
+    /// For each operation, whether it takes predicates, integers and floats (StableHLO's constraints).
+    #[test]
+    fn operations_take_the_types_of_their_meaning() {
+        let kind = |dtype: DType| match &dtype.name()[..1] {
+            "p" => 0,
+            "s" | "u" => 1,
+            _ => 2,
+        };
+        for dtype in DTYPES {
+            for unary in Unary::ALL {
+                let takes = match unary.name() {
+                    "not" => [true, true, false],
+                    "count-leading-zeros" | "popcnt" => [false, true, false],
+                    "abs" | "negate" | "sign" => [false, true, true],
+                    _ => [false, false, true],
+                };
+                assert_eq!(unary.takes(dtype), takes[kind(dtype)], "{} of {dtype}", unary.name());
+            }
+            for binary in Binary::ALL {
+                let takes = match binary.name() {
+                    "and" | "or" | "xor" => [true, true, false],
+                    "maximum" | "minimum" => [true; 3],
+                    "atan2" => [false, false, true],
+                    "mulhi" | "shift-left" | "shift-right-arithmetic" | "shift-right-logical" => [false, true, false],
+                    _ => [false, true, true],
+                };
+                assert_eq!(binary.takes(dtype), takes[kind(dtype)], "{} of {dtype}", binary.name());
+            }
+        }
+    }
+
+    /// Small numbers show the order of operands wherever it matters.
+    #[test]
+    fn operands_change_places_where_no_number_shows_it() {
+        for binary in Binary::ALL {
+            let apply = |a: i32, b: i32| match binary {
+                Binary::Add => a + b,
+                Binary::And => a & b,
+                Binary::Atan2 => (f64::from(a).atan2(f64::from(b)) * 1000.0) as i32,
+                Binary::Divide => a / b,
+                Binary::Maximum => a.max(b),
+                Binary::Minimum => a.min(b),
+                Binary::Multiply => a * b,
+                Binary::MultiplyHigh => (i64::from(a << 16) * i64::from(b << 16) >> 32) as i32,
+                Binary::Or => a | b,
+                Binary::Power => a.pow(b.unsigned_abs()),
+                Binary::Remainder => a % b,
+                Binary::ShiftLeft => a << b,
+                Binary::ShiftRightArithmetic | Binary::ShiftRightLogical => a >> b,
+                Binary::Subtract => a - b,
+                Binary::Xor => a ^ b,
+            };
+            let commutes = (1..8).all(|a| (1..8).all(|b| apply(a, b) == apply(b, a)));
+            assert_eq!(binary.commutes(), commutes, "{}", binary.name());
+        }
+    }
+}

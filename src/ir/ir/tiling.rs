@@ -112,6 +112,12 @@ mod tests {
         ] {
             assert_eq!(plan(&[kernel, 32], &[1, 1, steps]).of_k(k).cut(k).to_string(), cut, "{kernel} x {steps}");
         }
+        // A block is no longer than K, which its last step begins inside of.
+        assert_eq!(plan(&[512], &[1, 1, 1]).of_k(100).k_block, Some(100));
+        assert_eq!(
+            [128, 129, 192, 193].map(|k| plan(&[8], &[1, 1, 3]).of_k(k).k_block.is_some()),
+            [false, true, true, false]
+        );
         assert_eq!(plan(&[512], &[1, 1]).of_k(4096).k_block, None);
         assert_eq!(plan(&[], &[1, 1, 1]).of_k(4096).k_block, None);
         assert_eq!(plan(&[1 << 62], &[1, 1, 1 << 62]).of_k(8).k_block, None);

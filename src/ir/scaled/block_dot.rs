@@ -89,3 +89,73 @@ impl BlockDot {
         (self.scale_a[i * self.blocks() + block], self.scale_b[block * self.dims[2] + j])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{BlockDot, BlockDotError};
+
+    const DIMS: [usize; 3] = [2, 5, 3];
+
+    /// Numbers that are all different: of 2 rows and 3 columns in 3 blocks of 2, the last of one element.
+    fn numbers() -> [Vec<f64>; 4] {
+        let from = |first: i32, count: i32| (first..first + count).map(f64::from).collect();
+        [from(0, 10), from(100, 15), from(200, 6), from(300, 9)]
+    }
+
+    #[test]
+    fn blocks_have_their_rows_columns_and_scales() {
+        let [a, b, scale_a, scale_b] = numbers();
+        let dot = BlockDot::new(DIMS, 2, numbers()).unwrap();
+        assert_eq!((dot.dims(), dot.block(), dot.blocks()), (DIMS, 2, 3));
+        for (i, j) in (0..2).flat_map(|i| (0..3).map(move |j| (i, j))) {
+            let pairs: Vec<(f64, f64)> = (0..3).flat_map(|block| dot.pairs(i, j, block)).collect();
+            assert_eq!(pairs, (0..5).map(|p| (a[5 * i + p], b[3 * p + j])).collect::<Vec<_>>());
+            assert_eq!([0, 1, 2].map(|block| dot.pairs(i, j, block).count()), [2, 2, 1]);
+            for block in 0..3 {
+                assert_eq!(dot.scales(i, j, block), (scale_a[3 * i + block], scale_b[3 * block + j]));
+            }
+        }
+    }
+
+    /// One number too few or too many in any place, and blocks of nothing.
+    #[test]
+    fn counts_that_do_not_fit_are_refused() {
+        let is_refused = |block, numbers| {
+            matches!(BlockDot::new(DIMS, block, numbers), Err(BlockDotError::Counts { expected: [10, 15, ..], .. }))
+        };
+        assert!(is_refused(0, numbers()) && is_refused(3, numbers()));
+        for at in 0..4 {
+            let (mut fewer, mut more) = (numbers(), numbers());
+            fewer[at].pop();
+            more[at].push(1.0);
+            assert!(is_refused(2, fewer) && is_refused(2, more), "{at}");
+        }
+    }
+
+    /// Elements of eight bits are multiples of 2^-16 below 2^32, and scales finite numbers of f32.
+    #[test]
+    fn numbers_of_other_types_are_refused() {
+        let with = |list: usize, value: f64| {
+            let mut numbers = numbers();
+            numbers[list][1] = value;
+            BlockDot::new(DIMS, 2, numbers)
+        };
+        let largest = 4294967296.0 - 1.0 / 65536.0;
+        for element in [1.0 / 65536.0, -1.0 / 65536.0, largest, -largest, -0.0] {
+            assert!(with(0, element).is_ok() && with(1, element).is_ok(), "{element}");
+        }
+        for element in [1.0 / 131072.0, 4294967296.0, -4294967296.0, f64::INFINITY, f64::NAN] {
+            for list in [0, 1] {
+                assert!(matches!(with(list, element), Err(BlockDotError::Element(_))), "{element}");
+            }
+        }
+        for scale in [f64::from(f32::MAX), -1e-45f32 as f64, 0.0] {
+            assert!(with(2, scale).is_ok() && with(3, scale).is_ok(), "{scale}");
+        }
+        for scale in [f64::INFINITY, f64::NAN, 1e39, 1.0 + f64::EPSILON, 1e-46] {
+            for list in [2, 3] {
+                assert!(matches!(with(list, scale), Err(BlockDotError::Scale(_))), "{scale}");
+            }
+        }
+    }
+}

@@ -37,3 +37,34 @@ impl Extreme {
         self.value > 0.0 && self.value.is_finite() && !self.has_nan
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Extreme;
+    use crate::tensor::DType;
+
+    /// A NaN is seen at any place of a block, and the numbers beside it keep their ends.
+    #[test]
+    fn ends_are_those_of_the_numbers() {
+        const INFINITY: f32 = f32::INFINITY;
+        for (numbers, low, high, value) in [
+            (&[][..], 0.0, 0.0, 0.0),
+            (&[0.0, -0.0], 0.0, 0.0, 0.0),
+            (&[-3.0, -1.0], -3.0, -1.0, 3.0),
+            (&[1.0, 2.5], 1.0, 2.5, 2.5),
+            (&[-4.0, 2.0, 1.0], -4.0, 2.0, 4.0),
+            (&[-INFINITY, 1.0], -INFINITY, 1.0, INFINITY),
+            (&[1e-45], 1e-45, 1e-45, 1e-45),
+        ] {
+            for nan in [None, Some(0), Some(numbers.len())] {
+                let mut block = numbers.to_vec();
+                nan.into_iter().for_each(|at| block.insert(at, f32::NAN));
+                let extreme = Extreme::of(block.iter().copied(), DType::F32);
+                assert_eq!((extreme.low, extreme.high, extreme.value), (low, high, value), "{block:?}");
+                assert_eq!(extreme.has_nan, nan.is_some(), "{block:?}");
+                let is_ordinary = value > 0.0 && value < INFINITY && nan.is_none();
+                assert_eq!(extreme.is_ordinary(), is_ordinary, "{block:?}");
+            }
+        }
+    }
+}

@@ -198,3 +198,26 @@ impl std::fmt::Display for DType {
         f.write_str(self.name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::DTYPES;
+
+    /// An HLO name says what a type is: `s4` is signed, of four bits.
+    #[test]
+    fn types_are_what_their_names_say() {
+        for dtype in DTYPES {
+            let name = dtype.name();
+            let letters = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
+            let digits: String = name[letters..].chars().take_while(char::is_ascii_digit).collect();
+            let bits = if name == "pred" { 8 } else { digits.parse().unwrap() };
+            let (is_float, is_integer) =
+                (matches!(&name[..letters], "f" | "bf"), matches!(&name[..letters], "s" | "u"));
+            assert_eq!(dtype.bits(), bits, "{dtype}");
+            assert_eq!((dtype.is_float(), dtype.is_integer()), (is_float, is_integer), "{dtype}");
+            assert_eq!(dtype.is_signed(), &name[..letters] == "s", "{dtype}");
+            assert_eq!(dtype.is_coded(), bits < 8 || bits == 8 && is_float, "{dtype}");
+            assert_eq!(dtype.format().is_some(), is_float, "{dtype}");
+        }
+    }
+}

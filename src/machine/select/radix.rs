@@ -63,4 +63,17 @@ mod tests {
             proptest::prop_assert_eq!(items, expected);
         }
     }
+
+    /// One key that differs from all others in one bit alone: of 1500 equal ones, 1499 share a bucket.
+    #[test]
+    fn one_key_apart_is_sorted() {
+        for (bit, place) in (0..32).flat_map(|bit| [0, 700, 1499].map(|place| (bit, place))) {
+            let key = |at: u64| 0x5a5a_5a5a ^ if at == place { 1u64 << bit } else { 0 };
+            let mut items: Vec<u64> = (0..1500).map(|at| key(at) << 32 | at).collect();
+            let mut expected = items.clone();
+            expected.sort_unstable();
+            sort_items(&mut items);
+            assert_eq!(items, expected, "bit {bit} at {place}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 use super::{Naming, Permits, Symbol};
 use crate::ir::{Binary, Builder, Mark, Op, Program, Unary};
-use crate::tensor::{DType, Data, Tensor};
+use crate::tensor::{DTYPES, DType, Data, Tensor};
 use crate::{Arithmetic, Prepared};
 
 use super::symbol::{Facts, Number};
@@ -34,6 +34,68 @@ fn what_is_known_of_a_number_follows_its_sign() {
     assert!(any.in_type(DType::BF16).is_bf16() && !any.in_type(DType::F16).is_bf16());
 }
 
+/// Facts of a number that no argument decides are read from its bits.
+#[test]
+fn facts_of_known_numbers_are_their_own() {
+    let magnitudes = [0.0, 1e-45, 1e-40, f32::MIN_POSITIVE, 1.0, 1.0 + f32::EPSILON, 1.5, f32::MAX, f32::INFINITY];
+    for value in magnitudes.into_iter().flat_map(|v| [v, -v]).chain([f32::NAN]) {
+        let symbol = Symbol::of(Number::Float(value));
+        let (is_small, is_positive) = (value.abs() < f32::MIN_POSITIVE, value.is_sign_positive());
+        assert_eq!(symbol.is_normal(), value == 0.0 || !is_small, "{value:e}");
+        assert_eq!(symbol.is_not_negative(), is_positive, "{value:e}");
+        // A negative subnormal is flushed to -0.
+        assert_eq!(symbol.is_not_minus_zero(), is_positive || !is_small, "{value:e}");
+        assert_eq!(symbol.is_no_zero(), !is_small, "{value:e}");
+        assert_eq!(symbol.is_bf16(), value.is_nan() || value.to_bits() & 0xffff == 0, "{value:e}");
+        let flushed = if is_small { 0f32.copysign(value) } else { value };
+        assert_eq!(symbol.flush(), Symbol::of(Number::Float(flushed)), "{value:e}");
+        assert_eq!(symbol.opposite(), Symbol::of(Number::Float(-value)), "{value:e}");
+    }
+    let predicates = [0, 1].map(|predicate| Symbol::of(Number::Integer(predicate)));
+    assert_eq!(predicates.map(Symbol::opposite), [predicates[1], predicates[0]]);
+}
+
+/// Facts of an unknown number are those of its operation, and of one of two those of both.
+#[test]
+fn facts_of_unknown_numbers_are_those_of_their_operation() {
+    let all = || (0..8u32).map(|bits| [0, 1, 2].map(|bit| bits >> bit & 1 == 1));
+    let any = |name, [normal, not_negative, not_minus_zero]: [bool; 3]| {
+        Key::Test(name).mixer().symbol().with(Facts { normal, not_negative, not_minus_zero })
+    };
+    for facts @ [normal, not_negative, not_minus_zero] in all() {
+        let symbol = any("x", facts);
+        let known = |symbol: Symbol| [symbol.is_normal(), symbol.is_not_negative(), symbol.is_not_minus_zero()];
+        assert_eq!(known(symbol), [normal, not_negative, not_minus_zero || not_negative], "{facts:?}");
+        assert_eq!(known(symbol.opposite()), [normal, false, false], "{facts:?}");
+        // What is flushed is normal, and may be flushed to -0 unless nothing of it is negative.
+        let kept = not_negative || normal && not_minus_zero;
+        assert_eq!(known(symbol.flush()), [true, not_negative, kept], "{facts:?}");
+        // A rounding of what is not -0 may be -0.
+        let rounded = Key::Test("rounded").mixer().symbol().like(symbol);
+        assert_eq!(known(rounded), [normal, not_negative, not_negative], "{facts:?}");
+        for others in all() {
+            let other = any("y", others);
+            let both = |at: usize| facts[at] && others[at];
+            let picked = known(Key::Test("picked").mixer().symbol().one_of(symbol, other));
+            let is_not_minus_zero = (not_minus_zero || not_negative) && (others[2] || others[1]);
+            assert_eq!(picked, [both(0), both(1), is_not_minus_zero], "{facts:?} {others:?}");
+        }
+    }
+}
+
+/// A number belongs to the type that it is known of, and to no other; bf16 has subnormals of f32.
+#[test]
+fn types_of_symbols_are_told_apart() {
+    let any = Key::Test("x").mixer().symbol();
+    let narrow = |dtype: &DType| dtype.is_float() && !matches!(dtype, DType::F32 | DType::F64 | DType::F8E8M0FNU);
+    for dtype in DTYPES.into_iter().filter(narrow) {
+        for other in DTYPES.into_iter().filter(narrow) {
+            assert_eq!(any.in_type(dtype).is_of(other), dtype == other, "{dtype} as {other}");
+        }
+    }
+    assert!(!any.in_type(DType::BF16).is_normal() && !any.is_of(DType::F32));
+}
+
 #[test]
 fn words_that_differ_meet_nowhere() {
     let mut seen = std::collections::HashSet::new();
@@ -44,6 +106,7 @@ fn words_that_differ_meet_nowhere() {
         }
     }
     assert_ne!(Key::Test("ab").mixer().symbol(), Key::Test("a").mixer().symbol());
+    assert_ne!(Key::Test("a").mixer().symbol(), Key::Test("a\0").mixer().symbol());
     // Lists know their ends.
     let symbol = |n: usize| empty.and_count(n).symbol();
     let lists = [empty.and_all([symbol(1)]).and_all([symbol(2)]), empty.and_all([symbol(1), symbol(2)])];

@@ -173,6 +173,11 @@ mod tests {
                     zip(at, chunk, side, Side::whole(&plain), |a, b| a.wrapping_sub(b));
                 });
                 assert!((0..count).all(|i| out[i] == expected[i].wrapping_sub(plain[i])));
+                // Either operand may be the one that is repeated.
+                in_chunks(&mut out, |at, chunk| {
+                    zip(at, chunk, Side::whole(&plain), side, |a, b| a.wrapping_sub(b));
+                });
+                assert!((0..count).all(|i| out[i] == plain[i].wrapping_sub(expected[i])));
             }
         }
     }

@@ -191,3 +191,25 @@ fn dots_with_unknown_entries_are_unknown() {
         assert_eq!((fast.is_nan(&dot), fast.is_number(&dot)), (j == 5, false), "column {j}");
     }
 }
+
+/// A loop gives the results of single operations, although one end of one operand has runs of its own.
+#[test]
+fn ends_of_any_runs_are_those_of_elements() {
+    struct Sum;
+    impl Kernel for Sum {
+        fn apply(&self, x: Interval, y: Interval) -> Interval {
+            kernels::add(x, y)
+        }
+    }
+    let column =
+        |first: f64, run: usize| Column::runs((0..12 / run).map(|at| first + (at * run) as f64).collect(), run);
+    for (apart, run) in (0..4).flat_map(|apart| [1, 3, 4].map(|run| (apart, run))) {
+        let end = |number: usize, first: f64| column(first, if number == apart { run } else { 2 });
+        let x = Intervals { lo: end(0, 1.0), hi: end(1, 21.0) };
+        let y = Intervals { lo: end(2, 3.0), hi: end(3, 33.0) };
+        let sums = apply(Sum, |x, y| x.add(y), [&x, &y]);
+        for at in 0..12 {
+            assert_eq!(bits(sums.at(at)), bits(x.at(at).add(y.at(at))), "end {apart} in runs of {run}: {at}");
+        }
+    }
+}

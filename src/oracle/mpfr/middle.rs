@@ -55,3 +55,43 @@ impl Entry {
         Some(Entry { middle, size, radius, reach })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An entry's parts bound its ends, whatever the precision of the middle is.
+    #[test]
+    fn entries_bound_their_ends() {
+        let exact = |value: &Float| Float::with_val(2000, value);
+        for bits in [8, 24, 53, 64, 128, 300] {
+            for (at, width) in (1..40u32).flat_map(|at| [1i32, 20, 70, 100, 250].map(|width| (at, width))) {
+                let lo = Float::with_val(300, at * 977) / 7u32 - 2000u32;
+                let hi = Float::with_val(300, &lo + Float::with_val(300, Float::i_exp(1, -width)) / 3u32);
+                let entry = Entry::new(&Between::real(lo.clone(), hi.clone()), bits).unwrap();
+                let (middle, radius) = (exact(&entry.middle), exact(&entry.radius));
+                assert!(exact(&lo) >= Float::with_val(2000, &middle - &radius), "{bits}: {lo} and {width}");
+                assert!(exact(&hi) <= Float::with_val(2000, &middle + &radius), "{bits}: {lo} and {width}");
+                assert!(exact(&entry.size) >= middle.abs(), "{bits}: {lo} and {width}");
+                assert!(exact(&entry.reach) >= exact(&entry.size) + radius, "{bits}: {lo} and {width}");
+            }
+        }
+    }
+
+    /// A radius that is not zero is no smaller than the smallest exponent, where a product of two would vanish.
+    #[test]
+    fn radii_do_not_vanish() {
+        let power = |exponent: i32| Float::with_val(300, Float::i_exp(1, exponent));
+        for (lo, hi) in [
+            (power(-REACH), power(-REACH) + power(-REACH - 70)),
+            (power(-REACH - 10), power(-REACH - 9)),
+            (-power(-REACH - 10), power(-REACH - 9)),
+        ] {
+            let entry = Entry::new(&Between::real(lo.clone(), hi), 300).unwrap();
+            assert!(entry.radius >= power(-REACH), "{lo}");
+        }
+        let one = Entry::new(&Between::real(power(0), power(0)), 300).unwrap();
+        assert!(one.radius.is_zero());
+        assert!(Entry::new(&Between::real(power(0), power(REACH)), 300).is_none());
+    }
+}

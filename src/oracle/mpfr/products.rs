@@ -308,4 +308,30 @@ mod tests {
             others.into_iter().all(|other| product.form().unwrap().subtract(&other).unwrap().as_rational().is_none())
         );
     }
+
+    /// Both bounds of a dot are at least what entries within their radii can differ by, however wide these are.
+    #[test]
+    fn radii_of_dots_are_bounds() {
+        let mut state = 11;
+        for round in 0..300 {
+            let (bits, k) = ([8, 53, 160][round % 3], 1 + round % 7);
+            let mpfr = Mpfr::new(bits);
+            let mut vector = || {
+                let mut entry = |_| {
+                    let (x, width) = (draw(&mut state) * 4.0 - 2.0, 4.0 * draw(&mut state).powi(6));
+                    if draw(&mut state) < 0.2 { Arithmetic::exact(&mpfr, x) } else { real(&mpfr, x, x + width) }
+                };
+                RowOrColumn::new((0..k).map(&mut entry), bits).unwrap()
+            };
+            let (x, y) = (vector(), vector());
+            let wide = |value: &Float| Float::with_val(3000, value);
+            let most = x.entries.iter().zip(&y.entries).fold(wide(&Float::new(1)), |sum, (x, y)| {
+                let [a, b] = [x, y].map(|entry| wide(&entry.middle).abs());
+                let [r, s] = [x, y].map(|entry| wide(&entry.radius));
+                sum + Float::with_val(3000, &a + &r) * Float::with_val(3000, &b + &s) - a * b
+            });
+            assert!(wide(&x.fine_radius(&y)) >= most, "fine: {round}");
+            assert!(wide(&x.coarse_radius(&y)) >= most, "coarse: {round}");
+        }
+    }
 }

@@ -125,6 +125,9 @@ fn what_cancels_at_a_hidden_zero_has_no_sign() {
     let negated = Rc::new(hidden.negate());
     assert_eq!(text(&mpfr.sum(&[hidden.clone(), negated.clone()])), "[-0.0, 0.0]");
     assert_eq!(text(&mpfr.binary(Field::Subtract, &hidden, &hidden)), "[-0.0, 0.0]");
+    // Beside what is no zero, whatever cancels is +0.
+    let beside = [hidden.clone(), negated.clone(), positive.clone(), Rc::new(positive.negate())];
+    assert_eq!(text(&mpfr.sum(&beside)), "0.0");
     assert_eq!(text(&mpfr.binary(Field::Add, &hidden, &negated)), "[-0.0, 0.0]");
     assert_eq!(text(&mpfr.binary(Field::Subtract, &positive, &positive)), "0.0");
     let (zero, minus) = (Between::exact(0.0), Between::exact(-0.0));

@@ -115,4 +115,17 @@ mod tests {
             assert!(bound(Eup::V5).at(8.0) < bound(Eup::V5e).at(8.0), "{}", unary.name());
         }
     }
+
+    /// The first row of JAX's table, `docs/accuracy.md`: units in the last place, which count from the smallest normal number on.
+    #[test]
+    fn generations_have_their_own_columns() {
+        let generations = [Eup::PreV5, Eup::V5e, Eup::V5, Eup::V6, Eup::V7];
+        let ulps = generations.map(|eup| {
+            let bound = measurement(eup, Unary::Exponential, Implementation::Default).unwrap();
+            assert_eq!(bound.floor, 2f64.powi(-125));
+            bound.at(1.0) * 2f64.powi(23)
+        });
+        assert_eq!(ulps, [116.0, 116.0, 109.5, 64.5, 65.0]);
+        assert!(measurement(Eup::Exact, Unary::Exponential, Implementation::Default).is_none());
+    }
 }

@@ -73,6 +73,10 @@ macro_rules! functions {
 #[test]
 fn every_thousandth_argument_is_correctly_rounded() {
     functions!(compare((0..=u32::MAX).step_by(1009)));
+}
+
+#[test]
+fn hard_arguments_are_correctly_rounded() {
     functions!(compare(hard()));
 }
 
@@ -131,4 +135,16 @@ fn undecided_and_right(codes: impl Iterator<Item = u32>) -> usize {
 #[test]
 fn hard_arguments_of_the_logistic_function() {
     assert!(undecided_and_right((0..=u32::MAX).step_by(997)) > 0);
+}
+
+/// Near zero the logistic function is 1/2 + x/4 - x^3/48, and 1/2 + x/4 a tie for these: the cube decides, however small it is.
+#[test]
+fn ties_of_the_logistic_function_go_to_the_side_of_the_cube() {
+    let odd = |at: u32| (2 * at + 1) as f32;
+    let ties = [0, 1, 3, 10, 50, 100, 150].map(odd).into_iter().flat_map(|odd| {
+        // Between 1/2 and 1 numbers are 2^-24 apart, below 1/2 they are 2^-25 apart.
+        [odd * 2f32.powi(-23), -odd * 2f32.powi(-24)]
+    });
+    let ties: Vec<f32> = ties.collect();
+    assert_eq!(undecided_and_right(ties.iter().map(|x| x.to_bits())), ties.len());
 }

@@ -327,3 +327,34 @@ fn magnitudes_are_those_of_both_sides() {
     let side = |norm: f64, low: f64| Side { norm, low, unit: 1.0, span: 0.0 };
     assert_eq!(side(4.0, 1.0).magnitudes(&side(2.0, 0.5)), (5.0 * 2.5, 5.0 * 0.5 + 1.0 * 2.0));
 }
+
+/// Norms of what two slices leave are no smaller than the rests' own, of a block and of all blocks together.
+#[test]
+fn norms_of_rests_are_bounds() {
+    let mut rng = ChaCha8Rng::seed_from_u64(23);
+    let mut rests = 0;
+    for k in [1, 2, 5, BLOCK, BLOCK + 1, 4 * BLOCK] {
+        let count = 16;
+        let entries: Vec<f64> =
+            (0..count * k).map(|_| rng.random_range(-1.0..1.0) * exp2i(rng.random_range(-9..9))).collect();
+        let mut panel = Panel::default();
+        panel.start(count, k);
+        let mut totals = vec![Float::with_val(2000, 0.0); count];
+        for block in 0..k.div_ceil(BLOCK) {
+            panel.fill_rows(&entries, k, 0..count, block);
+            panel.slice();
+            let Some(low) = panel.low() else { continue };
+            for (i, rest) in low.entries.chunks_exact(low.length).enumerate() {
+                let squares = rest.iter().map(|v| Float::with_val(2000, *v).square());
+                let squares = squares.fold(Float::with_val(2000, 0.0), |sum, square| sum + square);
+                assert!(Float::with_val(2000, panel.block_of(i).low).square() >= squares, "{k}: block {block} of {i}");
+                rests += usize::from(!squares.is_zero());
+                totals[i] += squares;
+            }
+        }
+        for (i, total) in totals.into_iter().enumerate() {
+            assert!(Float::with_val(2000, panel.low_norm(i)).square() >= total, "{k}: {i}");
+        }
+    }
+    assert!(rests > 100, "{rests}");
+}

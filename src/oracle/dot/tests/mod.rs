@@ -399,3 +399,13 @@ fn what_fits_ends_at_its_limits() {
     assert!(products_fit(below, large) && !products_fit(large, large));
     assert!(sums_fit(below, large) && !sums_fit(large, large));
 }
+
+/// Products that are all zeros have the sum's sign, also of vectors whose other entries take a wide sum.
+#[test]
+fn zeros_of_full_significands_have_their_sign() {
+    let third = 1.0 / 3.0;
+    for column in [[-0.0, -third], [0.0, -third], [-0.0, third]] {
+        let counts = check_matrix("zeros", &[vec![third, 0.0]], &[column.to_vec()]);
+        assert_eq!(counts.superaccumulator, 1, "{column:?}");
+    }
+}
