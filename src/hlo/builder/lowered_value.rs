@@ -131,3 +131,89 @@ impl Value {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(value: &Value) -> String {
+        format!("{value:?}")
+    }
+
+    /// Values of all kinds that differ between three devices or not.
+    fn per_device(of: [Value; 3]) -> Value {
+        Value::of_devices(of.to_vec())
+    }
+
+    #[test]
+    fn what_is_one_on_all_devices_is_one() {
+        let (array, complex) = (Value::Array, |re, im| Value::Complex([re, im]));
+        for one in [array(3), complex(3, 4), Value::Nothing] {
+            assert_eq!(text(&per_device([one.clone(), one.clone(), one.clone()])), text(&one));
+        }
+        // A difference of the last device, of either part and of the kind is one.
+        for other in [array(4), Value::Nothing, complex(3, 4)] {
+            let own = [array(3), array(3), other];
+            assert_eq!(text(&per_device(own.clone())), text(&Value::Devices(own.to_vec())));
+        }
+        for other in [complex(3, 5), complex(5, 4)] {
+            assert!(per_device([complex(3, 4), complex(3, 4), other]).differs());
+        }
+    }
+
+    #[test]
+    fn a_tuple_differs_in_its_parts() {
+        let of = |device: usize| Value::Tuple(vec![Value::Array(1), Value::Array(10 + device), Value::Nothing]);
+        let value = per_device([of(0), of(1), of(2)]);
+        let Value::Tuple(parts) = &value else { panic!("{value:?}") };
+        assert_eq!(parts.iter().map(Value::differs).collect::<Vec<_>>(), [false, true, false]);
+        assert!(value.differs() && !of(0).differs());
+        for device in 0..3 {
+            assert_eq!(text(&value.on(device)), text(&of(device)));
+        }
+        assert_eq!(text(&Value::Devices(vec![Value::Array(1)]).on(1)), text(&Value::Nothing));
+    }
+
+    /// A value that is laid out like another one is there once a device where the other is.
+    #[test]
+    fn a_value_is_taken_apart_where_another_is() {
+        let (array, complex) = (Value::Array(1), Value::Complex([2, 3]));
+        let apart = Value::Devices(vec![Value::Array(8), Value::Array(9)]);
+        let given = Value::Tuple(vec![array.clone(), array.clone(), complex.clone(), Value::Nothing]);
+        let like = Value::Tuple(vec![Value::Array(7), apart.clone(), apart.clone(), apart]);
+        let expected = Value::Tuple(vec![
+            array.clone(),
+            Value::Devices(vec![array.clone(), array]),
+            Value::Devices(vec![complex.clone(), complex]),
+            Value::Nothing,
+        ]);
+        assert_eq!(text(&given.apart_as(&like, 2)), text(&expected));
+    }
+
+    /// Results are counted without those that hold nothing, and parts of one result have its number.
+    #[test]
+    fn results_are_numbered_by_what_they_hold() {
+        let value = Value::Tuple(vec![
+            Value::Nothing,
+            Value::Array(1),
+            Value::Tuple(vec![Value::Complex([2, 3]), Value::Nothing]),
+            Value::Devices(vec![Value::Array(4), Value::Complex([5, 6])]),
+            Value::Array(7),
+        ]);
+        let mut results = Vec::new();
+        value.results(&mut 0, &mut results);
+        let results: Vec<(&str, ValueId)> = results.iter().map(|(name, id)| (name.as_str(), *id)).collect();
+        assert_eq!(
+            results,
+            [
+                ("out0", 1),
+                ("out1.real", 2),
+                ("out1.imag", 3),
+                ("out2@0", 4),
+                ("out2@1.real", 5),
+                ("out2@1.imag", 6),
+                ("out3", 7)
+            ]
+        );
+    }
+}

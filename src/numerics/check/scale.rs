@@ -98,4 +98,19 @@ mod tests {
         assert_eq!((scale.at(first).as_deref(), scale.at(second).as_deref()), (Some(&[32.5][..]), Some(&[130.0][..])));
         assert_eq!(scale.at(0), None);
     }
+
+    /// Operands of every type count by their magnitudes, on both sides.
+    #[test]
+    fn magnitudes_of_narrow_operands_have_no_sign() {
+        for dtype in [DType::F32, DType::BF16, DType::F16, DType::F8E5M2] {
+            let mut b = Builder::new("narrow");
+            let x = b.parameter("x", dtype, &[1, 2]).unwrap();
+            let y = b.parameter("y", dtype, &[2, 1]).unwrap();
+            let product = b.matmul(x, y, Precision::Highest, DType::F32).unwrap();
+            let program = b.finish(&[("product", product)]).unwrap();
+            let tensor = |dims: &[usize], values| Tensor::new(dims, Data::from_f64s(dtype, values).unwrap());
+            let arguments = [tensor(&[1, 2], &[1.0, -2.0]), tensor(&[2, 1], &[-4.0, 8.0])];
+            assert_eq!(Scale::new(&program, &arguments).get(), Some(&[20.0][..]), "{dtype}");
+        }
+    }
 }

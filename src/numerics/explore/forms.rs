@@ -10,6 +10,8 @@ mod complex;
 mod groups;
 mod inits;
 mod never_negative;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 

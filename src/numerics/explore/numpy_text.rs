@@ -61,4 +61,26 @@ mod tests {
         assert!(text.starts_with("np.array([0.10000000149011612, -0.0, float(\"inf\"), 9.99"), "{text}");
         assert!(text.ends_with("], jnp.float32).reshape(2, 2)"), "{text}");
     }
+
+    #[test]
+    fn types_have_the_names_of_numpy() {
+        for dtype in crate::tensor::DTYPES.iter().copied() {
+            let expected = match dtype.name() {
+                "pred" => "jnp.bool_".to_string(),
+                "bf16" => "jnp.bfloat16".to_string(),
+                "f8e4m3fn" | "f8e5m2" => format!("jnp.float8_{}", &dtype.name()[2..]),
+                name if dtype.is_float() => format!("jnp.float{}", &name[1..]),
+                name if dtype.is_signed() => format!("jnp.int{}", &name[1..]),
+                name => format!("jnp.uint{}", &name[1..]),
+            };
+            assert!(super::dtype(dtype).is_none_or(|name| name == expected), "{dtype}");
+        }
+        assert_eq!(super::dtype(DType::F8E5M2), Some("jnp.float8_e5m2"));
+    }
+
+    #[test]
+    fn the_largest_integer_is_positive() {
+        let tensor = Tensor::new(&[2], crate::tensor::Data::from_i64s(DType::U64, &[-1, 3]).unwrap());
+        assert_eq!(numpy_array(&tensor).unwrap(), "np.array([18446744073709551615, 3], jnp.uint64)");
+    }
 }

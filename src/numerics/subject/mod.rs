@@ -110,3 +110,37 @@ pub fn results(subject: &dyn Subject, call: &Call) -> Result<Vec<Tensor>, Subjec
     }
     Ok(results)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Builder;
+    use crate::tensor::{DType, Data};
+
+    /// Results are as many as the program has, each of its type and dims.
+    #[test]
+    fn results_that_do_not_fit_are_named() {
+        let mut b = Builder::new("two");
+        let x = b.parameter("x", DType::F32, &[2, 3]).unwrap();
+        let program = b.finish(&[("first", x), ("second", x)]).unwrap();
+        let whole = Tensor::new(&[2, 3], Data::F32(vec![0.0; 6]));
+        let turned = Tensor::new(&[3, 2], Data::F32(vec![0.0; 6]));
+        let narrow = Tensor::new(&[2, 3], Data::from_f64s(DType::BF16, &[0.0; 6]).unwrap());
+        let given = |results: Vec<Tensor>| {
+            let mode: Mode = "cpu/f32/off".parse().unwrap();
+            let subject = Function::new("mine", mode, move |_: &Call| Ok(results.clone()));
+            let call = Call { program: &program, arguments: &[], first_row: 0 };
+            super::results(&subject, &call).map(|results| results.len()).map_err(|error| error.to_string())
+        };
+        assert_eq!(given(vec![whole.clone(), whole.clone()]), Ok(2));
+        for (results, wrong) in [
+            (vec![whole.clone()], "mine gives nothing for result second, which is f32[2,3]"),
+            (vec![], "mine gives nothing for result first, which is f32[2,3]"),
+            (vec![whole.clone(); 3], "mine gives f32[2,3] for result 2, which is not there"),
+            (vec![whole.clone(), turned], "mine gives f32[3,2] for result second, which is f32[2,3]"),
+            (vec![narrow, whole.clone()], "mine gives bf16[2,3] for result first, which is f32[2,3]"),
+        ] {
+            assert_eq!(given(results).unwrap_err(), wrong);
+        }
+    }
+}

@@ -83,3 +83,28 @@ pub fn explain(setting: &ProgramOnMachine, arguments: &[Tensor], flips: &[Flip])
     };
     Ok((0..flips.len()).map(of_row).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An operation's changes in all trips are one sum, and those that moved the row most towards its token come first.
+    #[test]
+    fn changes_of_all_trips_are_one_operations() {
+        let line = |trip: Option<usize>, instruction: usize, change: f64| {
+            let place = Place { path: vec![(9, trip)], computation: 2, instruction };
+            Line { place, largest: 1.0, change }
+        };
+        let lines = vec![
+            line(Some(0), 4, -1.0),
+            line(Some(1), 4, -2.0),
+            line(None, 5, 0.5),
+            line(Some(0), 3, -4.0),
+            line(Some(1), 3, 2.0),
+        ];
+        let flip = Flip { row: 0, exact: 1, emitted: 2 };
+        let explanation = Explanation { flip, exact_margin: 3.0, machine_margin: -1.5, lines };
+        assert_eq!(explanation.operations(), [((2, 4), -3.0), ((2, 3), -2.0), ((2, 5), 0.5)]);
+        assert_eq!((explanation.whole(), explanation.sum()), (-4.5, -4.5));
+    }
+}

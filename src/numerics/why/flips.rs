@@ -103,3 +103,36 @@ pub(super) fn best(row: &[f64]) -> usize {
     let nan = row.iter().position(|v| v.is_nan());
     nan.unwrap_or_else(|| (1..row.len()).fold(0, |best, at| if row[at] > row[best] { at } else { best }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::Data;
+
+    #[test]
+    fn a_row_names_its_first_nan_or_the_first_of_its_largest() {
+        let (nan, infinity) = (f32::NAN, f32::INFINITY);
+        let scores = [
+            [1.0, 3.0, 2.0, 3.0],
+            [-1.0, -1.0, -1.0, -1.0],
+            [infinity, nan, infinity, nan],
+            [f32::NEG_INFINITY, -3.0, infinity, 0.0],
+        ];
+        assert_eq!(tokens(&Tensor::new(&[4, 4], Data::F32(scores.concat()))), [1, 0, 1, 2]);
+    }
+
+    /// A row flips where its token is none of the best, and counts where that is proven.
+    #[test]
+    fn rows_flip_to_tokens_that_are_not_among_the_best() {
+        let top = |best: &[usize], decided: bool| Top {
+            best: best.to_vec(),
+            runner_up: None,
+            margin_ulp: None,
+            decided,
+            rivals: Vec::new(),
+        };
+        let tops = [top(&[1, 3], true), top(&[1, 3], true), top(&[1], false), top(&[], true), top(&[2], true)];
+        let found = count_flips(&[3, 2, 0, 0, 2], &tops);
+        assert_eq!(found, Flips { rows: 5, undecided: 2, flips: vec![Flip { row: 1, exact: 1, emitted: 2 }] });
+    }
+}

@@ -71,3 +71,116 @@ pub fn binary(binary: Binary, x: i64, y: i64, dtype: DType) -> Option<f64> {
     };
     wrap(value, dtype)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Builder, ValueId};
+    use crate::machine::evaluate;
+    use crate::tensor::{Data, Tensor};
+
+    const TYPES: [DType; 8] =
+        [DType::S8, DType::S16, DType::S32, DType::S64, DType::U8, DType::U16, DType::U32, DType::U64];
+
+    /// The least and the largest number of a type.
+    fn ends(dtype: DType) -> [i128; 2] {
+        let bits = dtype.bits();
+        if dtype.is_signed() { [-(1 << (bits - 1)), (1 << (bits - 1)) - 1] } else { [0, (1 << bits) - 1] }
+    }
+
+    /// Numbers of a type: small ones, and those at the ends of all types.
+    fn numbers(dtype: DType) -> Vec<i64> {
+        let of_type = ends(dtype);
+        let at_ends = TYPES.iter().flat_map(|other| ends(*other)).map(|end| end.min(1 << 50) as i64);
+        let all = at_ends.chain([-9, -8, -3, -2, 2, 3, 5, 7, 8, 15, 16, 31, 32, 63, 64, 100]);
+        let mut all: Vec<i64> = all.filter(|x| (of_type[0]..=of_type[1]).contains(&i128::from(*x))).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The numbers that the machine computes of some arrays.
+    fn on_machine(
+        arrays: &[Tensor],
+        of: impl FnOnce(&mut Builder, &[ValueId]) -> std::result::Result<ValueId, crate::ir::ShapeError>,
+    ) -> Vec<i128> {
+        let mut b = Builder::new("numbers");
+        let parameter =
+            |(at, array): (usize, &Tensor)| b.parameter(&format!("x{at}"), array.dtype(), array.dims()).unwrap();
+        let operands: Vec<ValueId> = arrays.iter().enumerate().map(parameter).collect();
+        let made = of(&mut b, &operands).unwrap();
+        let program = b.finish(&[("made", made)]).unwrap();
+        let results = evaluate(&program, &"cpu/f32/off".parse::<crate::mode::Mode>().unwrap(), arrays).unwrap();
+        let (data, is_signed) = (results[0].data(), results[0].dtype().is_signed());
+        let number = |at| if is_signed { data.get_i64(at).into() } else { i128::from(data.get_i64(at) as u64) };
+        (0..results[0].len()).map(number).collect()
+    }
+
+    fn held(value: i128) -> Option<f64> {
+        (value.abs() <= LARGEST).then_some(value as f64)
+    }
+
+    #[test]
+    fn operations_give_what_the_machine_gives() {
+        for dtype in TYPES {
+            let numbers = numbers(dtype);
+            let pairs: Vec<[i64; 2]> = numbers.iter().flat_map(|x| numbers.iter().map(|y| [*x, *y])).collect();
+            let column = |at: usize| {
+                let column: Vec<i64> = pairs.iter().map(|pair| pair[at]).collect();
+                Tensor::new(&[pairs.len()], Data::from_i64s(dtype, &column).unwrap())
+            };
+            for op in Binary::ALL.iter().copied() {
+                let is_known = |y: i64| match op {
+                    Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Maximum | Binary::Minimum => true,
+                    Binary::And | Binary::Or | Binary::Xor => true,
+                    Binary::Divide | Binary::Remainder => y != 0,
+                    Binary::ShiftLeft | Binary::ShiftRightLogical => (0..i64::from(dtype.bits())).contains(&y),
+                    Binary::ShiftRightArithmetic => dtype.is_signed() && (0..i64::from(dtype.bits())).contains(&y),
+                    _ => false,
+                };
+                if pairs.iter().all(|[_, y]| !is_known(*y)) {
+                    assert!(pairs.iter().all(|[x, y]| binary(op, *x, *y, dtype).is_none()), "{} {dtype}", op.name());
+                    continue;
+                }
+                let made = on_machine(&[column(0), column(1)], |b, of| b.binary(op, of[0], of[1]));
+                for ([x, y], made) in pairs.iter().zip(made) {
+                    let expected = is_known(*y).then_some(made).and_then(held);
+                    assert_eq!(binary(op, *x, *y, dtype), expected, "{} of {x}, {y} in {dtype}", op.name());
+                }
+            }
+            let array = Tensor::new(&[numbers.len()], Data::from_i64s(dtype, &numbers).unwrap());
+            for op in [Unary::Negate, Unary::Abs, Unary::Sign, Unary::Not] {
+                let made = on_machine(std::slice::from_ref(&array), |b, of| b.unary(op, of[0]));
+                for (x, made) in numbers.iter().zip(made) {
+                    assert_eq!(unary(op, *x, dtype), held(made), "{} of {x} in {dtype}", op.name());
+                }
+            }
+        }
+        assert_eq!(unary(Unary::Not, 1, DType::Pred), None);
+    }
+
+    #[test]
+    fn floats_become_what_the_machine_makes_of_them() {
+        let floats =
+            [-1e30, -32768.5, -300.7, -128.0, -1.5, -0.5, 0.0, 0.5, 1.5, 2.7, 127.9, 254.5, 255.5, 70000.2, 1e30];
+        for dtype in TYPES {
+            let array = Tensor::new(&[floats.len()], Data::from_f64s(DType::F64, &floats).unwrap());
+            let made = on_machine(&[array], |b, of| b.convert(of[0], dtype));
+            for (x, made) in floats.iter().zip(made) {
+                assert_eq!(saturate(*x, dtype), made as f64, "{x} in {dtype}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_type_keeps_the_numbers_that_lie_between_its_ends() {
+        for from in TYPES {
+            for to in TYPES {
+                let [least, most] = ends(from);
+                let [low, high] = ends(to);
+                assert_eq!(keeps(from, to), low <= least && most <= high, "{from} in {to}");
+            }
+            assert!(!keeps(DType::Pred, from) && !keeps(from, DType::F64), "{from}");
+        }
+    }
+}

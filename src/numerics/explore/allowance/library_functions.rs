@@ -48,3 +48,43 @@ pub(super) fn binary_error(binary: Binary) -> Option<[f64; 2]> {
     };
     Some([ulps * ULP, ulps * LEAST])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// OpenCL C 3.0, table 62: units in the last place of f32, `0.5` of a correctly rounded one.
+    #[test]
+    fn errors_are_those_that_opencl_permits() {
+        let units = |error: Option<[f64; 2]>| {
+            error.map(|[relative, absolute]| {
+                assert_eq!(relative / ULP, absolute / LEAST);
+                relative / ULP
+            })
+        };
+        for (name, expected) in [
+            ("cbrt", 2.0),
+            ("cosine", 4.0),
+            ("erf", 16.0),
+            ("exponential", 3.0),
+            ("exponential-minus-one", 3.0),
+            ("log", 3.0),
+            ("log-plus-one", 2.0),
+            ("rsqrt", 2.0),
+            ("sine", 4.0),
+            ("sqrt", 3.0),
+            ("tan", 5.0),
+            ("tanh", 5.0),
+            // An exponential, a sum and a quotient, and the rounding of each that has one.
+            ("logistic", 3.0 + 0.5 + 2.5 + 0.5),
+        ] {
+            let unary = Unary::ALL.iter().find(|unary| unary.name() == name).unwrap();
+            assert_eq!(units(unary_error(*unary)), Some(expected), "{name}");
+        }
+        let erring = Unary::ALL.iter().filter(|unary| unary_error(**unary).is_some());
+        assert_eq!(erring.count(), 13);
+        let binary: Vec<(&str, f64)> =
+            Binary::ALL.iter().filter_map(|one| Some((one.name(), units(binary_error(*one))?))).collect();
+        assert_eq!(binary, [("atan2", 6.0), ("divide", 2.5), ("power", 16.0)]);
+    }
+}

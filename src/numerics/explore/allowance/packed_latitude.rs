@@ -23,3 +23,29 @@ pub fn or_packed(latitude: Latitude, op: &Op) -> Latitude {
         _ => rounding,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Unary;
+
+    /// A latitude with packed code holds what it held, the errors of packed functions and a reciprocal that is rounded to bf16.
+    #[test]
+    fn packed_code_is_permitted_as_well() {
+        let given = Rounding { operand: 1e-9, relative: 1e-9, ..Rounding::default() };
+        let packed = |op: Op| match or_packed(Latitude::Rounded(given.clone()), &op) {
+            Latitude::Rounded(rounding) => rounding,
+            other => panic!("{other:?}"),
+        };
+        for unary in Unary::ALL.iter().copied() {
+            let [operand, relative] = packed_errors(unary).unwrap_or_default();
+            let expected = Rounding { operand: operand.max(1e-9), relative: relative.max(1e-9), ..given.clone() };
+            assert_eq!(packed(Op::Unary(unary)), expected, "{}", unary.name());
+        }
+        let quotient = packed(Op::Binary(Binary::Divide));
+        assert_eq!(quotient.others, [(vec![F32, BF16], F32.min_normal())]);
+        assert_eq!(packed(Op::Binary(Binary::Multiply)), given);
+        let product = Op::Binary(Binary::Divide);
+        assert!(matches!(or_packed(Latitude::Unknown, &product), Latitude::Unknown));
+    }
+}
