@@ -125,6 +125,7 @@ mod tests {
                 enclosed: None,
                 truth: None,
                 scores: vec![None],
+                notes: Vec::new(),
             };
             rejection(&ground, 0, observed, &truth, &F32)
         };

@@ -219,9 +219,55 @@ struct Ground<'a> {
     /// By results of `extended`: the truth.
     truth: Option<Vec<TruthTensor>>,
     scores: Vec<Option<marked::RankingScores>>,
+    /// Parts of the work that were left out, and why.
+    notes: Vec<String>,
 }
 
-impl Ground<'_> {
+impl<'a> Ground<'a> {
+    fn new(
+        program: &'a Program,
+        arguments: &'a [Tensor],
+        settings: &'a Settings,
+        part: Part,
+    ) -> Result<Ground<'a>, JudgeError> {
+        let mut notes = Vec::new();
+        let members = Members::new(program, arguments, settings, &mut notes)?;
+        let (extended, scores) = marked::with_scores(program);
+        let enclosed = permitted(&extended, arguments, settings, &mut notes);
+        let truth = truth(&extended, arguments, &mut notes);
+        Ok(Ground { program, extended, arguments, settings, part, members, enclosed, truth, scores, notes })
+    }
+
+    /// The judgement of these results of a recording.
+    fn judge(&self, recording: &Recording, outputs: &[Found]) -> Result<Judged, JudgeError> {
+        let (settings, mut notes) = (self.settings, self.notes.clone());
+        let mut results = Vec::new();
+        for one in outputs {
+            let tensor = recording.read(self.program, one)?;
+            let is_float = tensor.dtype().is_float();
+            let mut judged = if is_float {
+                floats::judge(self, one.output, &tensor)
+            } else {
+                integer_results::judge(self, one, &tensor, recording)?
+            };
+            judged.recorded_as = one.recorded_as.clone();
+            if let (Some(name), true) = (&settings.tokens, is_float)
+                && (judged.name == *name || judged.recorded_as == *name)
+            {
+                let what = format!("--tokens: {name} is {}, and tokens are integers", judged.shape);
+                return Err(JudgeError::Setting(what));
+            }
+            results.push(judged);
+        }
+        if settings.mode.is_none()
+            && settings.chips.is_empty()
+            && results.iter().any(|one| one.nearest.is_some() && one.modes.is_empty())
+        {
+            notes.push(OF_EVERY_CHIP.to_string());
+        }
+        Ok(Judged { results, notes })
+    }
+
     /// The format of scores.
     fn scores_dtype(&self, ranked: &marked::RankingScores) -> Option<&'static crate::num::Format> {
         let id = *self.extended.outputs().get(ranked.output)?;
@@ -267,7 +313,22 @@ pub fn judge(
     recording: &Recording,
     settings: &Settings,
 ) -> Result<Judged, JudgeError> {
-    judge_part(program, arguments, recording, settings, Part::Whole)
+    judge_part(&mut None, program, arguments, recording, settings, Part::Whole)
+}
+
+/// Judges several recordings of one program and its arguments: the modes, the truth and what is permitted are computed once.
+///
+/// # Errors
+/// As of [`judge`], for the first recording that has one.
+pub fn judge_each(
+    program: &Program,
+    arguments: &[Tensor],
+    recordings: &[Recording],
+    settings: &Settings,
+) -> Result<Vec<Judged>, JudgeError> {
+    let mut ground = None;
+    let one = |recording| judge_part(&mut ground, program, arguments, recording, settings, Part::Whole);
+    recordings.iter().map(one).collect()
 }
 
 /// The part of a program's results that a recording holds.
@@ -278,14 +339,28 @@ enum Part {
     Block,
 }
 
-/// [`judge`] for a part of the results.
-fn judge_part(
-    program: &Program,
-    arguments: &[Tensor],
+/// [`judge`] for a part of the results, on the ground of a recording before it.
+fn judge_part<'a>(
+    ground: &mut Option<Ground<'a>>,
+    program: &'a Program,
+    arguments: &'a [Tensor],
     recording: &Recording,
-    settings: &Settings,
+    settings: &'a Settings,
     part: Part,
 ) -> Result<Judged, JudgeError> {
+    let outputs = asked(program, recording, settings)?;
+    if let Some(judged) = sampled_block::accept(program, arguments, recording, settings, &outputs)? {
+        return Ok(judged);
+    }
+    let ground = match ground {
+        Some(ground) => ground,
+        none => none.insert(Ground::new(program, arguments, settings, part)?),
+    };
+    ground.judge(recording, &outputs)
+}
+
+/// The results of a recording, which the settings must fit.
+fn asked(program: &Program, recording: &Recording, settings: &Settings) -> Result<Vec<Found>, JudgeError> {
     let outputs = recording.resolve(program)?;
     if let Some(name) = &settings.tokens {
         let known = outputs.iter().any(|one| program.output_names[one.output] == *name || one.recorded_as == *name);
@@ -309,39 +384,7 @@ fn judge_part(
     if let Some(compiled) = &settings.compiled {
         check_compiled(program, compiled)?;
     }
-    if let Some(judged) = sampled_block::accept(program, arguments, recording, settings, &outputs)? {
-        return Ok(judged);
-    }
-    let mut notes = Vec::new();
-    let members = Members::new(program, arguments, settings, &mut notes)?;
-    let (extended, scores) = marked::with_scores(program);
-    let enclosed = permitted(&extended, arguments, settings, &mut notes);
-    let truth = truth(&extended, arguments, &mut notes);
-    let ground = Ground { program, extended, arguments, settings, part, members, enclosed, truth, scores };
-    let mut results = Vec::new();
-    for one in &outputs {
-        let tensor = recording.read(program, one)?;
-        let is_float = tensor.dtype().is_float();
-        let mut judged = if is_float {
-            floats::judge(&ground, one.output, &tensor)
-        } else {
-            integer_results::judge(&ground, one, &tensor, recording)?
-        };
-        judged.recorded_as = one.recorded_as.clone();
-        if let (Some(name), true) = (&settings.tokens, is_float)
-            && (judged.name == *name || judged.recorded_as == *name)
-        {
-            return Err(JudgeError::Setting(format!("--tokens: {name} is {}, and tokens are integers", judged.shape)));
-        }
-        results.push(judged);
-    }
-    if settings.mode.is_none()
-        && settings.chips.is_empty()
-        && results.iter().any(|one| one.nearest.is_some() && one.modes.is_empty())
-    {
-        notes.push(OF_EVERY_CHIP.to_string());
-    }
-    Ok(Judged { results, notes })
+    Ok(outputs)
 }
 
 /// Holds the compiled program to the arguments and results of the program.

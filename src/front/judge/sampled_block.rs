@@ -131,7 +131,7 @@ pub(super) fn accept(
     let settings = Settings { block_from: Some(u128::MAX), ..settings.clone() };
     let (part, taken) = (block.program(program), block.arguments(arguments));
     let of_block = Recording::of_arrays(vec![of_block]);
-    let mut judged = super::judge_part(&part, &taken, &of_block, &settings, Part::Block)?;
+    let mut judged = super::judge_part(&mut None, &part, &taken, &of_block, &settings, Part::Block)?;
     let is_accepted = matches!(judged.verdict(), Verdict::Bits | Verdict::Conforming);
     let [result] = &mut judged.results[..] else { return Ok(None) };
     let Some(nearest) = result.nearest.as_mut().filter(|_| is_accepted) else { return Ok(None) };

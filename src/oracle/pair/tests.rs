@@ -178,12 +178,13 @@ fn sigmoid(x: Float) -> Float {
     1u32 / ((-x).exp() + 1u32)
 }
 
-/// Arguments of a function: spread over its exponents, dense around 1, 0 and the ends of its regular domain.
-fn arguments(function: &Unary) -> Vec<Pair> {
+/// Arguments of a function: `draws` spread over its exponents, as many of moderate size, and dense ones around 1, 0 and the
+/// ends of its regular domain.
+fn arguments(function: &Unary, draws: usize) -> Vec<Pair> {
     let mut random = SplitMix64(function.name.len() as u64 + 77);
     let (low, high) = function.exponents;
-    let mut points: Vec<f64> = (0..60_000).map(|_| random.scaled(low, high)).collect();
-    points.extend((0..60_000).map(|_| random.scaled(-12, 8)));
+    let mut points: Vec<f64> = (0..draws).map(|_| random.scaled(low, high)).collect();
+    points.extend((0..draws).map(|_| random.scaled(-12, 8)));
     points.extend((0..2_000).map(|_| 1.0 + random.scaled(-52, -4)));
     points.extend((0..400).flat_map(|i| [1.0 + f64::from(i) * f64::EPSILON, 1.0 - f64::from(i) * f64::EPSILON / 2.0]));
     // Around multiples of ln 2 / 256 and their halves, where the reduced argument is smallest and largest.
@@ -208,7 +209,7 @@ macro_rules! within_bounds {
     ($($test:ident = $name:literal;)*) => {$(
         #[test]
         fn $test() {
-            stays_within_its_bounds(FUNCTIONS.iter().find(|f| f.name == $name).unwrap());
+            stays_within_its_bounds(FUNCTIONS.iter().find(|f| f.name == $name).unwrap(), 10_000);
         }
     )*};
 }
@@ -227,9 +228,18 @@ within_bounds! {
     erf_stays_within_its_bounds = "erf";
 }
 
-fn stays_within_its_bounds(function: &Unary) {
+/// Ten times as many arguments: `cargo test -p ulpgate-oracle -- --ignored --nocapture at_many_arguments`.
+#[test]
+#[ignore = "a minute: MPFR's functions of three million arguments"]
+fn functions_stay_within_their_bounds_at_many_arguments() {
+    for function in &FUNCTIONS {
+        stays_within_its_bounds(function, 100_000);
+    }
+}
+
+fn stays_within_its_bounds(function: &Unary, draws: usize) {
     let (mut regular, mut worst, mut widest) = (0, 0.0f64, 0.0f64);
-    for x in arguments(function) {
+    for x in arguments(function, draws) {
         let y = (function.pair)(x, &Tables::ready());
         if y.is_irregular() {
             continue;
@@ -251,7 +261,7 @@ fn stays_within_its_bounds(function: &Unary) {
     }
     let bits = |v: f64| if v == 0.0 { 0.0 } else { -Float::with_val(53, v).log2().to_f64() };
     println!("{}: {regular} regular, measured 2^-{:.1}, proven 2^-{:.1}", function.name, bits(worst), bits(widest));
-    assert!(regular >= 100_000, "{}: only {regular} regular arguments", function.name);
+    assert!(regular >= 5 * draws / 3, "{}: only {regular} regular arguments", function.name);
     assert!(bits(widest) >= function.proven, "{}: 2^-{}", function.name, bits(widest));
 }
 
