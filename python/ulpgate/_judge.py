@@ -46,7 +46,7 @@ class JudgedResult:
     tokens: list[dict[str, Any]] | None
     """Tokens that differ: element, recorded, declared, margin_ulp, is_explained, because; None of floats."""
     pattern: list[dict[str, Any]]
-    """Faults that explain the difference: kind, says, explained (a share), places, factor."""
+    """Faults that explain the difference, and where it is: kind, says, explained (a share), places, factor."""
 
     @property
     def is_permitted(self) -> bool:
@@ -225,6 +225,10 @@ def assert_permitted(
         raise AssertionError(printable_lines([line for result in wrong for line in _fault(name, result, mode)] + judged.notes))
 
 
+# Kinds of patterns that say where a difference is, and explain nothing.
+_PLACES = ("rows", "columns", "element", "elements", "everywhere")
+
+
 def _fault(name: str, result: JudgedResult, mode: str | None) -> list[str]:
     permits = mode or "any mode"
     if result.verdict == "outside":
@@ -232,13 +236,17 @@ def _fault(name: str, result: JudgedResult, mode: str | None) -> list[str]:
     else:
         lines = [f"{name}: {result.name} {result.shape}: it is not known whether {permits} permits it"]
     lines += ["", *result.differences()]
-    lines += [f"Explained by: {pattern['kind']}: {pattern['says']}" for pattern in result.pattern]
+    for pattern in result.pattern:
+        is_place = pattern["kind"] in _PLACES
+        lines.append(f"Where: {pattern['says']}" if is_place else f"Explained by: {pattern['kind']}: {pattern['says']}")
     if result.mode:
         lines.append(f"{'Bits of' if result.modes else 'Nearest'} mode: {result.mode}")
     if result.error:
         ratio = f", {result.ratio:.3g} times that of the mode" if result.ratio is not None else ""
         lines.append(f"Error against the truth: relative rms {result.error['relative_rms']:.3g}{ratio}")
-    lines += [f"Token {token['element']}: {token['recorded']} instead of {token['declared']}: {token['because']}" for token in (result.tokens or [])[:8]]
+    for token in (result.tokens or [])[:8]:
+        at = ",".join(str(one) for one in place(result.shape, token["element"]))
+        lines.append(f"Token [{at}]: {token['recorded']} instead of {token['declared']}: {token['because']}")
     return lines + [f"Because {why}" for why in result.because]
 
 

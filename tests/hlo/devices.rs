@@ -511,7 +511,7 @@ fn work_grows_with_the_devices_and_not_with_their_square() {
              replica_groups=[1,{n}]<=[{n}]\n}}\n"
         )
     };
-    let programs: [&dyn Fn(usize) -> String; 3] = [
+    let programs: [&dyn Fn(usize) -> String; 4] = [
         &|n| {
             format!(
                 "HloModule m, num_partitions={n}\nENTRY main {{\n x = f32[1024,4] parameter(0)\n ROOT r = f32[1024,4] \
@@ -519,6 +519,8 @@ fn work_grows_with_the_devices_and_not_with_their_square() {
             )
         },
         &|n| ragged(n, n, "x"),
+        // Each sends another array, which every device may read.
+        &|n| ragged(n, n, "d"),
         // Several sizes for each device are not supported, here of what is another array on each.
         &|n| ragged(2 * n, n, "d"),
     ];

@@ -1,11 +1,16 @@
 //! The values, each with its readers.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt::Write;
 
 use crate::flow::Flow;
 use crate::flow::node::{Read, Use, Value};
 
 use super::wrap::{reader, short, wrap};
+
+/// Readers from which on a list that stands above already is named by its value.
+const MANY: usize = 4;
 
 /// One line a value, and under it one for each precision in which readers see it. With `all`, values that only move or
 /// convert have lines too.
@@ -18,6 +23,8 @@ pub(super) fn section(out: &mut String, flow: &Flow, all: bool) {
     out.push_str("  bf16 (convert.1) -> y: y sees the value in bf16, because convert.1 rounds it\n\n");
     let _ = writeln!(out, "  {:<26} {:<15} {:<18} {:<12} part of", "value", "operation", "type", "numbers");
     let mut place = None;
+    // Lists of readers, each with the value that has it first.
+    let mut told: HashMap<String, String> = HashMap::new();
     let outside = if flow.compiled { "outside fusions" } else { "entry" };
     let (parameters, others): (Vec<&Value>, Vec<&Value>) =
         flow.values.iter().filter(shown).partition(|v| v.opcode == "parameter");
@@ -34,7 +41,16 @@ pub(super) fn section(out: &mut String, flow: &Flow, all: bool) {
         }
         for (seen, uses) in sights(value) {
             let readers: Vec<String> = uses.iter().map(|one| reader(one, fusion)).collect();
-            wrap(out, "      ", "        ", &format!("{seen} -> {}", readers.join(", ")));
+            let each = readers.join(", ");
+            let listed = match told.entry(each.clone()) {
+                // All values of an exchange have the readers of all: listed for each, they would be as many as its square.
+                Entry::Occupied(first) if uses.len() > MANY => format!("the {} readers of {}", uses.len(), first.get()),
+                first => {
+                    first.or_insert_with(|| value.name.clone());
+                    each
+                }
+            };
+            wrap(out, "      ", "        ", &format!("{seen} -> {listed}"));
         }
         let read = |read: &Read| Some(format!("{} in {}", short(&read.value, fusion), read.holds?));
         let reads: Vec<String> = value.reads.iter().filter_map(read).collect();
