@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use ulpgate::check::{Context, Judgement, Outcome, Settings, find_check, judge_of};
+use ulpgate::subject::{self, Call, Function};
 use ulpgate::tensor::{DType, Data, Tensor};
 
 use super::{Bench, FIRST_ROW, against, none};
@@ -106,6 +107,57 @@ fn agreement_counts_elements_and_rows() {
         - p, row 41, element 1: 1 (0x3f800000) against NaN (0x7fc00000)
     ",
     );
+}
+
+/// Only the chosen result is compared, and of integers the first difference of a row is shown, the other side's token first.
+#[test]
+fn agreement_is_asked_of_the_chosen_result() {
+    let rows: [&[f64]; 2] = [&[1.0, 2.0, 0.0, 3.0], &[4.0, 0.0, 1.0, 0.5]];
+    let case = bench("prob_max[dtype=f32,rows=2]", "cpu/f32/off", &rows);
+    let mut results = case.run();
+    results[2] = integers(&[2], &[1, 0]);
+    let chosen = |output: &str| Settings { output: Some(output.into()), ..against("cpu/f32/off") };
+    for output in ["p", "max", "sum"] {
+        assert_eq!(case.outcome("agreement", &chosen(output), &results), Outcome::Pass, "{output}");
+    }
+    let judged = case.judge("agreement", &chosen("token"), &results);
+    let [witness] = &judged.witnesses[..] else { panic!("{judged:?}") };
+    let tokens: Vec<u64> = witness.tokens.iter().map(|scored| scored.token).collect();
+    assert_eq!((judged.outcome, witness.row, tokens), (Outcome::Finding, FIRST_ROW as u64, vec![3, 1]));
+    let case = bench("top_k[dtype=f32,rows=2,k=4]", "cpu/f32/off", &rows);
+    let mut results = case.run();
+    assert_eq!(results[1].data().to_i64s(), [3, 1, 0, 2, 0, 2, 3, 1]);
+    results[1] = integers(&[2, 4], &[3, 2, 0, 9, 0, 2, 3, 1]);
+    let judged = case.judge("agreement", &chosen("indices"), &results);
+    assert_eq!(judged.witnesses[0].index, FIRST_ROW as u64 * 4 + 1, "{judged:?}");
+}
+
+/// A row alone has all other arguments, and its own number in the case.
+#[test]
+fn rows_alone_are_asked_for_with_their_numbers() {
+    let case = Bench::new("mlp[dtype=f32,rows=3]", 4, "cpu/f32/off", "normal");
+    assert_eq!(case.outcome("agreement", &against("alone"), &case.run()), Outcome::Pass);
+    let asked = std::sync::Mutex::new(Vec::new());
+    let mode = case.mode.clone();
+    let subject = Function::new("mine", mode.clone(), |call: &Call| {
+        asked.lock().unwrap().push(call.first_row);
+        Ok(subject::evaluate(call.program, &mode, call.arguments)?)
+    });
+    let judged = case.judge_subject(&subject, "agreement", &against("alone"), &case.run());
+    assert_eq!(judged.outcome, Outcome::Pass);
+    assert_eq!(*asked.lock().unwrap(), [FIRST_ROW, FIRST_ROW + 1, FIRST_ROW + 2]);
+}
+
+/// Results in another order of additions than the mode's are honest.
+#[test]
+fn honest_results_may_add_in_another_order() {
+    let program = "matmul[lhs=16xn,rhs=nx16]";
+    let of_mode = |mode: &str| Bench::new(program, 2048, mode, "normal");
+    let chain = of_mode("v5e/highest/off+acc=chain").run();
+    let exact = of_mode("v5e/highest/off+acc=exact");
+    assert_eq!(exact.outcome("criterion", &against("honest"), &chain), Outcome::Pass);
+    let one_pass = of_mode("v5e/default/off+acc=exact").run();
+    assert_eq!(exact.outcome("criterion", &against("honest"), &one_pass), Outcome::Finding);
 }
 
 #[test]

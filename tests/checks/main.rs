@@ -14,7 +14,7 @@ use ulpgate::ir::Program;
 use ulpgate::machine::Mode;
 use ulpgate::oracle::{Demand, Oracle, TruthTensor};
 use ulpgate::program::ProgramSpec;
-use ulpgate::subject::{self, Emulated};
+use ulpgate::subject::{self, Emulated, Subject};
 use ulpgate::tensor::{Data, Tensor};
 
 /// The number of a batch's first row in the whole case.
@@ -66,6 +66,10 @@ impl Bench {
     }
 
     fn judge(&self, check: &str, settings: &Settings, got: &[Tensor]) -> Judgement {
+        self.judge_subject(&Emulated(self.mode.clone()), check, settings, got)
+    }
+
+    fn judge_subject(&self, subject: &dyn Subject, check: &str, settings: &Settings, got: &[Tensor]) -> Judgement {
         let context = Context { spec: &self.spec, n: self.n, mode: &self.mode, program: &self.program };
         let judge = judge_of(check, settings, &context).unwrap();
         let mut demands = vec![Demand::None; self.program.output_names.len()];
@@ -81,7 +85,7 @@ impl Bench {
         let batch = Batch {
             spec: &self.spec,
             n: self.n,
-            subject: &Emulated(self.mode.clone()),
+            subject,
             program: &self.program,
             arguments: &self.arguments,
             got,

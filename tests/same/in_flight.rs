@@ -122,3 +122,50 @@ fn equal_keys_of_products_in_flight_give_equal_bits() {
     assert!(wrong.is_empty(), "one symbol, and other bits:\n{wrong:#?}");
     assert!(groups > 1000 && shared > 1000, "{groups} symbols, {shared} of them again");
 }
+
+/// Moves of an array of [4,6], each with the dims of its result.
+const MOVES: [(&str, &str); 5] = [
+    ("copy(X)", "4,6"),
+    ("transpose(X), dimensions={1,0}", "6,4"),
+    ("reverse(X), dimensions={0,1}", "4,6"),
+    ("slice(X), slice={[1:3], [0:6:2]}", "2,3"),
+    ("reshape(X)", "3,8"),
+];
+
+/// A move keeps a product in flight: its symbols are those of the product of moved factors, and not those of a rounded product.
+#[test]
+fn a_moved_product_is_the_product_of_moved_factors() {
+    let mut random = Random(5);
+    for (of, to) in MOVES {
+        let dims: Vec<usize> = to.split(',').map(|extent| extent.parse().unwrap()).collect();
+        let inputs: Vec<Vec<Tensor>> = (0..4)
+            .map(|_| [&[4, 6], &[4, 6], &dims[..]].map(|dims| fill(&mut random, DType::F32, dims)).to_vec())
+            .collect();
+        let program = |lines: &str| {
+            let parameters =
+                format!("a = f32[4,6] parameter(0)\n b = f32[4,6] parameter(1)\n c = f32[{to}] parameter(2)");
+            format!(
+                "HloModule m\nfused {{\n {parameters}\n {lines}\n ROOT s = f32[{to}] add(m, c)\n}}\nENTRY e {{\n {parameters}\n \
+                 ROOT f = f32[{to}] fusion(a, b, c), kind=kLoop, calls=fused\n}}\n"
+            )
+        };
+        let moved = |name: &str, x: &str| format!("{name} = f32[{to}] {}", of.replace('X', x));
+        let product = "p = f32[4,6] multiply(a, b)";
+        let rounded = "q = f32[4,6] reduce-precision(p), exponent_bits=8, mantissa_bits=23";
+        let ways = [
+            format!("{product}\n {}", moved("m", "p")),
+            format!("{}\n {}\n m = f32[{to}] multiply(x, y)", moved("x", "a"), moved("y", "b")),
+            format!("{product}\n {rounded}\n {}", moved("m", "q")),
+        ];
+        let mode = MODES[0].parse().unwrap();
+        let [before, behind, rounded] =
+            ways.map(|lines| run(of.to_string(), &program(&lines), &mode, &inputs).unwrap());
+        assert_eq!(before.symbols, behind.symbols, "{of}");
+        assert!(before.symbols[0].iter().zip(&rounded.symbols[0]).all(|(a, b)| a != b), "{of}");
+        let differs = |other: &Run| {
+            let pairs = before.results.iter().zip(&other.results);
+            pairs.into_iter().any(|(a, b)| (0..a[0].len()).any(|at| differ(&a[0], at, &b[0], at)))
+        };
+        assert!(!differs(&behind) && differs(&rounded), "{of}");
+    }
+}
