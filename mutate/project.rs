@@ -185,8 +185,9 @@ impl Project {
                 bytes.splice(..0, UNSUSPICIOUS);
                 let switch: &[u8] = match *folder {
                     LOWEST => b"pub mod mutant;\n",
-                    // The front has no dependency on the lowest library of its own.
-                    "src" => b"pub use ulpgate_hlo::mutant;\n",
+                    // These have no dependency of their own on the lowest library.
+                    "src" | "src/cli" => b"pub use ulpgate_front::mutant;\n",
+                    "src/front" => b"pub use ulpgate_hlo::mutant;\n",
                     _ => b"pub use ulpgate_ir::mutant;\n",
                 };
                 bytes.extend(switch);
