@@ -152,6 +152,7 @@ impl Record {
     /// Nothing, if at least one check was asked and each of them passed: what a test of a kernel ends with.
     ///
     /// ```
+    /// # extern crate ulpgate_front as ulpgate;
     /// use ulpgate::{Question, check::Settings};
     ///
     /// let sums = || Question::of("softmax[dtype=bf16,rows=4]", 64)?.check("bound", Settings::default());

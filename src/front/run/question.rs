@@ -25,6 +25,7 @@ const SUITE: &str = "question";
 /// A question about one program on one input, built up step by step and then asked.
 ///
 /// ```
+/// # extern crate ulpgate_front as ulpgate;
 /// use ulpgate::check::{Outcome, Settings};
 /// use ulpgate::run::Question;
 ///
