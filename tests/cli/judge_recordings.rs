@@ -57,10 +57,12 @@ fn operands_as_tf32_are_named() {
 /// Of what is far from every mode the claimed one is told, not one that is nearer by chance.
 #[test]
 fn the_claimed_mode_stands_for_an_accident() {
-    for (program, array) in [("variance_f32", "x_ddof"), ("mlp_f32", "x_tanh"), ("weight_norm_f32", "x_rownorm")] {
+    let far =
+        [("variance_f32", "x_ddof", 1000.0), ("mlp_f32", "x_tanh", 700.0), ("weight_norm_f32", "x_rownorm", 1000.0)];
+    for (program, array, orders) in far {
         let found = of(program, array, Some("cpu/highest/off"));
         let nearest = found.nearest.as_ref().unwrap();
-        assert!(nearest.mode == "cpu/highest/off" && nearest.orders > 100.0, "{program} {array}: {nearest:?}");
+        assert!(nearest.mode == "cpu/highest/off" && nearest.orders > orders, "{program} {array}: {nearest:?}");
     }
     // What is near to another precision is still told to be.
     let found = of("matmul_f32", "h_one", Some("cpu/highest/off"));
