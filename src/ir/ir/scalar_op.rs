@@ -355,7 +355,7 @@ mod tests {
                 Binary::Maximum => a.max(b),
                 Binary::Minimum => a.min(b),
                 Binary::Multiply => a * b,
-                Binary::MultiplyHigh => (i64::from(a << 16) * i64::from(b << 16) >> 32) as i32,
+                Binary::MultiplyHigh => ((i64::from(a << 16) * i64::from(b << 16)) >> 32) as i32,
                 Binary::Or => a | b,
                 Binary::Power => a.pow(b.unsigned_abs()),
                 Binary::Remainder => a % b,
