@@ -267,24 +267,38 @@ impl Project {
 
 /// The library whose tests an argument of `--lib` names, and the part of their names that it asks for: `machine::select` is
 /// `select` in the library of `machine`, `explore::tests` the tests of the library with the room `explore`, and any other part
-/// one of the library that the faulty file belongs to.
+/// one of the library that the faulty file belongs to. Of several libraries with such a room, the one that has most of the path.
 pub fn library(root: &Path, file: &Path, filter: &str) -> (&'static str, String) {
     let own = LIBRARIES.iter().filter(|(_, folder)| file.starts_with(folder)).max_by_key(|(_, folder)| folder.len());
     let (own, own_folder) = own.copied().unwrap_or(LIBRARIES[0]);
     if filter.is_empty() {
         return (own, String::new());
     }
+    if rooms(root, own_folder, filter) > 0 {
+        return (own, filter.to_string());
+    }
     let (room, rest) = filter.split_once("::").unwrap_or((filter, ""));
-    let has_room = |folder: &str| {
-        let path = root.join(folder).join(room);
-        path.is_dir() && !path.join("Cargo.toml").exists() || path.with_extension("rs").exists()
-    };
-    let named = LIBRARIES.iter().find(|(_, folder)| !has_room(own_folder) && *folder == format!("src/{room}"));
-    if let Some((library, _)) = named {
+    if let Some((library, _)) = LIBRARIES.iter().find(|(_, folder)| *folder == format!("src/{room}")) {
         return (library, rest.to_string());
     }
-    let beside = LIBRARIES.iter().find(|(_, folder)| !has_room(own_folder) && has_room(folder));
-    (beside.map_or(own, |(library, _)| library), filter.to_string())
+    let beside = LIBRARIES.iter().map(|(library, folder)| (rooms(root, folder, filter), *library));
+    let most = beside.filter(|(rooms, _)| *rooms > 0).max_by_key(|(rooms, _)| *rooms);
+    (most.map_or(own, |(_, library)| library), filter.to_string())
+}
+
+/// The number of parts of a path of modules are files or folders of a library, from its first part on.
+fn rooms(root: &Path, folder: &str, path: &str) -> usize {
+    let mut at = root.join(folder);
+    let mut count = 0;
+    for part in path.split("::") {
+        at.push(part);
+        let is_crate = at.join("Cargo.toml").exists();
+        if is_crate || !(at.is_dir() || at.with_extension("rs").exists()) {
+            break;
+        }
+        count += 1;
+    }
+    count
 }
 
 /// The faults to blame for an error: first by what it points at, then by what it mentions; faults that would run there
