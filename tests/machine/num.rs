@@ -309,7 +309,7 @@ fn near_a_format() -> impl Strategy<Value = (&'static Format, f64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100_000))]
+    #![proptest_config(ProptestConfig::with_cases(30_000))]
 
     /// No neighbour in the format is nearer, and a tie went to the even code; distances are exact in MPFR.
     #[test]

@@ -31,7 +31,7 @@ fn oracles() -> [Oracle; 6] {
     [mpfr(200), mpfr(8), mpfr(24), of(8, Some(Rung::Intervals)), of(8, Some(Rung::Pairs)), Oracle::default()]
 }
 
-/// On the smallest subjects of every suite, 8 rows of each, whole records are the same wherever the precision starts. Those
+/// On the smallest subjects of every suite, 4 rows of each, whole records are the same wherever the precision starts. Those
 /// with a model of weights would keep MPFR busy for minutes.
 #[test]
 fn records_do_not_depend_on_the_starting_precision() {
@@ -39,7 +39,7 @@ fn records_do_not_depend_on_the_starting_precision() {
     for Problem { program, .. } in suites.iter_mut().flat_map(|s| &mut s.cases).map(|case| &mut case.problem) {
         // A program in a file takes its rows so many at a time.
         let at_once = program.file().map_or(1, |file| file.rows());
-        *program = program.over(program.rows.min(8usize.next_multiple_of(at_once)));
+        *program = program.over(program.rows.min(4usize.next_multiple_of(at_once)));
     }
     let smallest = suites.iter().flat_map(|suite| {
         let cases: Vec<_> = suite.cases.iter().filter(|c| !c.slow).collect();
@@ -49,7 +49,7 @@ fn records_do_not_depend_on_the_starting_precision() {
             let program = program.build(*n, program.rows).unwrap();
             program.entry().parameter_shapes().iter().map(|shape| shape.elements()).sum()
         };
-        groups.retain(|group| numbers(group) < 1 << 18);
+        groups.retain(|group| numbers(group) < 1 << 16);
         let size = |problem: &Problem| problem.n * problem.program.rows;
         groups.sort_by_key(|group| size(&group.cases[0].problem));
         groups.into_iter().take(2)
@@ -297,7 +297,7 @@ fn programs_have_the_truth_that_mpfr_alone_gives() {
 /// Compares the truths of a program on all hard rows with those of MPFR alone; their number, and the rungs that found them. None
 /// where the program has no such type.
 fn compared_with_mpfr(spec: &str) -> (usize, Stats) {
-    let (n, mut compared, mut answered) = (32, 0, Stats::default());
+    let (n, mut compared, mut answered) = (16, 0, Stats::default());
     let Ok(Ok(program)) = spec.parse::<ProgramSpec>().map(|s| s.build(n, 1)) else { return (compared, answered) };
     for row in hard_rows(n) {
         let argument = |shape: &Shape| {
