@@ -46,7 +46,7 @@ class JudgedResult:
     tokens: list[dict[str, Any]] | None
     """Tokens that differ: element, recorded, declared, margin_ulp, is_explained, because; None of floats."""
     pattern: list[dict[str, Any]]
-    """Faults that explain the difference, and where it is: kind, says, explained (a share), places, factor."""
+    """Faults that explain the difference, and where it is: kind, is_place, says, explained (a share), places, factor."""
 
     @property
     def is_permitted(self) -> bool:
@@ -225,10 +225,6 @@ def assert_permitted(
         raise AssertionError(printable_lines([line for result in wrong for line in _fault(name, result, mode)] + judged.notes))
 
 
-# Kinds of patterns that say where a difference is, and explain nothing.
-_PLACES = ("rows", "columns", "element", "elements", "everywhere")
-
-
 def _fault(name: str, result: JudgedResult, mode: str | None) -> list[str]:
     permits = mode or "any mode"
     if result.verdict == "outside":
@@ -237,8 +233,7 @@ def _fault(name: str, result: JudgedResult, mode: str | None) -> list[str]:
         lines = [f"{name}: {result.name} {result.shape}: it is not known whether {permits} permits it"]
     lines += ["", *result.differences()]
     for pattern in result.pattern:
-        is_place = pattern["kind"] in _PLACES
-        lines.append(f"Where: {pattern['says']}" if is_place else f"Explained by: {pattern['kind']}: {pattern['says']}")
+        lines.append(f"Where: {pattern['says']}" if pattern["is_place"] else f"Explained by: {pattern['kind']}: {pattern['says']}")
     if result.mode:
         lines.append(f"{'Bits of' if result.modes else 'Nearest'} mode: {result.mode}")
     if result.error:

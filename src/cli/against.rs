@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use ulpgate_front::explore::{Outside, outside, outside_of_printed, printed_range};
 use ulpgate_front::file::{repeated_name, safetensors};
+use ulpgate_front::ir::movement::index_text;
 use ulpgate_front::ir::{Program, Shape};
 use ulpgate_front::name::printable;
 use ulpgate_front::oracle::Enclosed;
@@ -27,6 +28,7 @@ pub fn compare(program: &Program, enclosed: &[Enclosed], path: &Path, out: &mut 
         let values = |result: &Tensor| (0..result.len()).map(|at| result.data().get_f64(at)).collect();
         (outside(enclosed, &results), results.iter().map(values).collect::<Vec<Vec<f64>>>())
     };
+    let dims = |output: usize| program.entry().instructions[program.outputs()[output]].shape.dims().to_vec();
     let (mut exit, mut open, mut all) = (Exit::AsExpected, 0, 0);
     for Outside { output, elements, unknown } in found {
         let (name, count) = (&program.output_names[output], values[output].len());
@@ -34,14 +36,14 @@ pub fn compare(program: &Program, enclosed: &[Enclosed], path: &Path, out: &mut 
         write!(out, "{name}: {} of {count} elements outside, {unknown} not known", elements.len())?;
         if let Some(first) = elements.first() {
             exit = Exit::Found;
-            let value = values[output][*first];
+            let (value, at) = (values[output][*first], index_text(&dims(output), *first));
             match &enclosed[output] {
                 Enclosed::Floats(floats) => {
                     let (lo, hi) = (floats[*first].lo, floats[*first].hi);
-                    write!(out, "; the first at {first}: {value:e} is not in {lo:e} to {hi:e}")?;
+                    write!(out, "; the first at {at}: {value:e} is not in {lo:e} to {hi:e}")?;
                 }
                 Enclosed::Integers(integers) => {
-                    write!(out, "; the first at {first}: {value} instead of {}", integers[*first].unwrap_or_default())?;
+                    write!(out, "; the first at {at}: {value} instead of {}", integers[*first].unwrap_or_default())?;
                 }
             }
         }

@@ -8,7 +8,7 @@ use clap::Args;
 
 use ulpgate_front::deadline;
 use ulpgate_front::explore::{
-    FAMILIES, Family, NoRepair, Repair, Settings, counterexample, default_families, enclose, explore,
+    FAMILIES, Family, Guard, NoRepair, Repair, Settings, counterexample, default_families, enclose, explore,
     families_of_results, find_family, repair,
 };
 use ulpgate_front::hlo::Sources;
@@ -28,7 +28,7 @@ use super::explored_rows::{Page, Row};
 use super::hlo::{inputs, read};
 use super::seconds::from_now;
 use super::summary::wrap;
-use super::terminal::note;
+use super::terminal::{note, passing_note};
 use super::{Exit, Failure, counterexample_files};
 
 #[derive(Args)]
@@ -205,7 +205,7 @@ const MANY: usize = 1024;
 /// Says what may take long.
 fn announce(choices: usize) {
     if choices >= MANY {
-        note(&format!(
+        passing_note(&format!(
             "note: no enclosure proves all rows; up to {choices} choices are evaluated (--choices N: no more)"
         ));
     }
@@ -214,11 +214,40 @@ fn announce(choices: usize) {
 /// Guards that a person writes by hand.
 const FEW: usize = 4;
 
-/// The guards as they stand in HLO, and as a line of JAX.
+/// The guards, and the rows that they prove.
 fn tell_repair(repair: &Repair, sources: Option<&Sources>, out: &mut dyn Write) -> Result<(), Failure> {
     let Repair { guards, program, proven: [proven, rows], is_cut_short } = repair;
     writeln!(out, "with {} {proven} of {rows} rows are proven:", quantity(guards.len(), "guard"))?;
     let text = program.to_string();
+    if guards.len() > FEW {
+        tell_many(guards, sources, out)?;
+    } else {
+        tell_each(guards, &text, sources, out)?;
+    }
+    if guards.len() > FEW && *proven == *rows {
+        writeln!(out, "  for fewer, of left-out roundings alone: --permit rounding --repair")?;
+    }
+    if *is_cut_short {
+        writeln!(out, "time ended before every set of guards was explored: fewer may do; --seconds gives more time")?;
+    }
+    Ok(())
+}
+
+/// Many guards: the function that all of them call, once, and below it a line for each value with its place in the source.
+fn tell_many(guards: &[Guard], sources: Option<&Sources>, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "  in JAX:")?;
+    writeln!(out, "    def guard(x):")?;
+    writeln!(out, "        return jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)")?;
+    writeln!(out, "  and `x = guard(x)` behind each of these values:")?;
+    for guard in guards {
+        let within = if guard.within.is_empty() { "" } else { &format!("of {guard}: ") };
+        writeln!(out, "    {within}{}{}", guard.definition, origin_in_brackets(sources, &guard.value))?;
+    }
+    Ok(())
+}
+
+/// Each guard as it stands in HLO, and as a line of JAX.
+fn tell_each(guards: &[Guard], text: &str, sources: Option<&Sources>, out: &mut dyn Write) -> Result<(), Failure> {
     for guard in guards {
         let value = &guard.value;
         let line = text.lines().find(|line| line.trim_start().starts_with(&format!("{value}.guarded = ")));
@@ -229,12 +258,6 @@ fn tell_repair(repair: &Repair, sources: Option<&Sources>, out: &mut dyn Write) 
         let jax = "x = jax.lax.reduce_precision(x, exponent_bits=8, mantissa_bits=7)";
         let origin = origin_in_brackets(sources, value);
         writeln!(out, "  in JAX, where x is {}{origin}: {jax}", guard.definition)?;
-    }
-    if guards.len() > FEW && *proven == *rows {
-        writeln!(out, "  for fewer, of left-out roundings alone: --permit rounding --repair")?;
-    }
-    if *is_cut_short {
-        writeln!(out, "time ended before every set of guards was explored: fewer may do; --seconds gives more time")?;
     }
     Ok(())
 }
@@ -306,6 +329,37 @@ fn problem(arguments: &ExploreArguments) -> Result<(Option<Module>, Program, Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Many guards are one function and a line for each value, to be pasted and typed; few have each their own line of JAX.
+    #[test]
+    fn many_guards_are_one_function() {
+        let told = |count: usize| {
+            let text = "HloModule m\nENTRY e {\n  x = bf16[4] parameter(0)\n  ROOT y = bf16[4] add(x, x)\n}\n";
+            let program = ulpgate_front::hlo::lower(&ulpgate_front::hlo::parse(text).unwrap()).unwrap().program;
+            let guard = |at: usize| Guard {
+                value: format!("v{at}"),
+                definition: format!("v{at} = exponential(x)"),
+                within: if at == 1 { vec!["loop".to_string()] } else { Vec::new() },
+            };
+            let guards = (0..count).map(guard).collect();
+            let mut out = Vec::new();
+            let repair = Repair { guards, program, proven: [8, 8], is_cut_short: false };
+            assert!(tell_repair(&repair, None, &mut out).is_ok());
+            String::from_utf8(out).unwrap()
+        };
+        let (few, many) = (told(FEW), told(FEW + 1));
+        assert_eq!(few.matches("jax.lax.reduce_precision(x,").count(), FEW, "{few}");
+        assert_eq!(many.matches("jax.lax.reduce_precision(x,").count(), 1, "{many}");
+        assert!(
+            many.contains("    def guard(x):\n        return jax.lax.reduce_precision(x, exponent_bits=8"),
+            "{many}"
+        );
+        assert!(
+            many.contains("\n    v0 = exponential(x)\n    of v1 in the body of loop: v1 = exponential(x)\n"),
+            "{many}"
+        );
+        assert!(many.contains("for fewer, of left-out roundings alone"), "{many}");
+    }
 
     #[test]
     fn guards_get_half_of_the_time() {

@@ -36,11 +36,6 @@ pub const WORDS: &[(&str, &str)] = &[
     ),
     ("dtype", "The type of an element, by its HLO name: f32, bf16, s8, pred. `ulpgate list formats` has the floats."),
     (
-        "dtypes",
-        "A line of `hlo diff`: the cost of the declared types, as the error of BEFORE against the truth. The line `compiler` \
-         below it is the change that the compiler adds.",
-    ),
-    (
         "enclosure",
         "An interval for each element that holds every permitted result. A row whose enclosures leave one outcome is proven.",
     ),

@@ -2,7 +2,8 @@
 //! for people without bound.
 
 use std::cell::Cell;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 
 use anstyle::Style;
 
@@ -55,6 +56,7 @@ impl<W: Write> Terminal<W> {
 
 impl<W: Write> Write for Terminal<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        erase_passing_note();
         if IS_STYLE.get() {
             self.to.write_all(bytes)?;
             return Ok(bytes.len());
@@ -101,8 +103,55 @@ pub fn paint(style: Style, text: &str, out: &mut dyn Write) -> io::Result<()> {
 
 /// Says something on one line of standard error.
 pub fn note(message: &str) {
+    erase_passing_note();
     // A closed standard error loses the note, not the results.
     let _ = writeln!(io::stderr(), "{}", one_line(message));
+}
+
+/// A line of a terminal that goes before anything else is written there.
+#[derive(Default)]
+struct PassingLine {
+    is_shown: bool,
+}
+
+impl PassingLine {
+    /// Shows a message in the place of the one before; of a long one as much as stands on a single line of so many columns.
+    fn show(&mut self, message: &str, columns: usize, to: &mut dyn Write) -> io::Result<()> {
+        self.erase(to)?;
+        let shown: String = one_line(message).chars().take(columns.saturating_sub(1)).collect();
+        write!(to, "{shown}")?;
+        self.is_shown = true;
+        to.flush()
+    }
+
+    /// Takes it away again, where one is shown.
+    fn erase(&mut self, to: &mut dyn Write) -> io::Result<()> {
+        if std::mem::take(&mut self.is_shown) {
+            // Back to the first column, and nothing behind it.
+            write!(to, "\r\u{1b}[2K")?;
+            to.flush()?;
+        }
+        Ok(())
+    }
+}
+
+/// The line of standard error.
+static PASSING: Mutex<PassingLine> = Mutex::new(PassingLine { is_shown: false });
+
+/// Says that something takes long: on a terminal until something else is said, elsewhere as a line that stays.
+pub fn passing_note(message: &str) {
+    let mut stderr = io::stderr();
+    if !stderr.is_terminal() {
+        return note(message);
+    }
+    // A closed standard error loses the note, not the results.
+    let _ = PASSING.lock().unwrap_or_else(PoisonError::into_inner).show(message, width(), &mut stderr);
+}
+
+/// Takes away what [`passing_note`] shows.
+pub fn erase_passing_note() {
+    // A closed standard error has no note.
+    let _ = PASSING.lock().unwrap_or_else(PoisonError::into_inner).erase(&mut io::stderr());
 }
 
 #[cfg(test)]
@@ -113,6 +162,29 @@ mod tests {
         let mut out = Terminal::new(Vec::new(), is_for_programs);
         write(&mut out).and_then(|()| out.flush()).unwrap();
         String::from_utf8(out.to).unwrap()
+    }
+
+    /// What a terminal shows of these bytes, without a line that was erased.
+    fn left_on_screen(bytes: &[u8]) -> String {
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        let line = |line: &str| line.rsplit("\r\u{1b}[2K").next().unwrap_or_default().to_string();
+        text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_passing_note_goes_before_the_answer() {
+        let (mut line, mut out) = (PassingLine::default(), Vec::new());
+        line.erase(&mut out).unwrap();
+        assert!(out.is_empty(), "nothing was shown");
+        line.show("note: a takes long", 80, &mut out).unwrap();
+        assert_eq!(left_on_screen(&out), "note: a takes long");
+        line.show("note: b\u{7} takes\nlong", 12, &mut out).unwrap();
+        // It stands on one line, whatever a name holds: what is folded by the terminal could not be erased.
+        assert_eq!(left_on_screen(&out), "note: b\\u00");
+        line.erase(&mut out).unwrap();
+        out.extend(b"the answer\n");
+        line.erase(&mut out).unwrap();
+        assert_eq!(left_on_screen(&out), "the answer\n");
     }
 
     #[test]

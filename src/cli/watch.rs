@@ -1,12 +1,13 @@
 //! Says on standard error which operation takes long, within a second.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
 use ulpgate_front::activity;
+
+use super::terminal::{erase_passing_note, passing_note};
 
 /// The time after which an operation is reported.
 const LONG: Duration = Duration::from_millis(800);
@@ -27,8 +28,7 @@ impl Watch {
             while !ends.load(Relaxed) {
                 thread::sleep(OFTEN);
                 if let Some(what) = activity::long_one(LONG) {
-                    // Nobody may be left to read it.
-                    let _ = writeln!(std::io::stderr(), "note: {what} takes long");
+                    passing_note(&format!("note: {what} takes long"));
                 }
             }
         };
@@ -40,5 +40,6 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.is_over.store(true, Relaxed);
+        erase_passing_note();
     }
 }

@@ -150,7 +150,7 @@ fn judge_holds_tokens_to_recorded_scores() {
     let best = |row: &[f32]| (0..8).fold(0, |best, at| if row[at] > row[best] { at } else { best }) as i32;
     let tokens: Vec<i32> = x().chunks(8).map(best).collect();
     let mut scores = x();
-    for (edit, code, word) in [(0.0, 0, "BITS"), (9.0, 1, "tokens are not the largest of their own scores")] {
+    for (edit, code, word) in [(0.0, 0, "BITS"), (9.0, 1, "1 token is not the largest of the scores beside")] {
         scores[8 + (tokens[1] as usize + 1) % 8] += edit;
         let arrays = [
             ("logits".to_string(), tensor([4, 8], &scores)),
@@ -168,7 +168,7 @@ fn judge_holds_tokens_to_recorded_scores() {
     safetensors::write(&folder.path("beyond.safetensors"), &arrays).unwrap();
     let said = run(&folder, 1, "beyond.safetensors", &["--map", "token=out0", "--scores", "logits"]).out;
     assert!(
-        said.contains("1 tokens are not the largest of their own scores; element 3 is behind by inf ulp"),
+        said.contains("1 token is not the largest of the scores beside; element [3] is behind by inf ulp"),
         "{said}"
     );
     let more = ["--map", "token=out0", "--scores", "none"];

@@ -363,7 +363,10 @@ fn faulty_recordings_of_rope_attention_f32_are_outside() {
 fn faults_of_rope_attention_f32_are_named() {
     faults(
         "rope_attention_f32",
-        &[["x_noscale", "left-out", "is left out"], ["x_heads", "permuted", "row 0 has the values of row 16"]],
+        &[
+            ["x_noscale", "left-out", "is left out"],
+            ["x_heads", "permuted", "row [0,0,:] has the values of row [1,0,:]"],
+        ],
     );
 }
 
@@ -404,7 +407,7 @@ fn faults_of_row_softmax_bf16_are_named() {
         "row_softmax_bf16",
         &[
             ["x_accbf16", "narrow-sum", "is summed in bf16, the type of the operands"],
-            ["x_one", "element", "one element alone, 500"],
+            ["x_one", "element", "one element alone, [2,100]"],
         ],
     );
 }

@@ -34,8 +34,8 @@ use super::{Exit, Failure, announcer, read, read_with_opaque};
     Where a manifest lies beside both files (NAME.made.json, by scripts/dump_hlo.py), a line `made by:` comes first. It has what \
     differs in releases, topology, flags, function or shapes, and counts as no change.\n\n\
     With --inputs a line `result N ...:` follows for each result that differs, with lines below it:\n  \
-    dtypes:    what the declared dtypes cost: BEFORE against the truth\n  \
-    compiler:  what the compiler changed: AFTER against BEFORE\n  \
+    before:    error of BEFORE against the truth: the cost of its dtypes\n  \
+    after:     AFTER against BEFORE and the truth: what a compiler, or an edit of the source, changed\n  \
     tokens:    what becomes of tokens, kept sets and the scores that rank them\n  \
     largest:   rows of other floats whose largest element is another one\n\
     The truth is BEFORE's, over the real numbers. Where all results are equal although something changed, a line says why.\n\n\

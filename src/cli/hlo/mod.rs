@@ -30,7 +30,7 @@ use ulpgate_front::ir::{Program, Setting};
 use ulpgate_front::machine::Mode;
 use ulpgate_front::oracle::{Ahead, Rung};
 
-use super::terminal::note;
+use super::terminal::{note, passing_note};
 use super::{Exit, Failure};
 
 #[derive(Subcommand)]
@@ -143,7 +143,7 @@ pub(super) fn announcer() -> impl FnMut(Ahead) {
         if operations >= many && operations / MULTIPLE >= announced {
             announced = operations;
             let work = format!("{open} elements are undecided; {way} about {operations} operations");
-            note(&format!("note: {work}"));
+            passing_note(&format!("note: {work}"));
         }
     }
 }

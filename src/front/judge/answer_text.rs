@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::ir::movement::index_of;
+use crate::ir::movement::index_text;
 use crate::name::{printable_lines, quantity};
 
 use super::evidence::Pattern;
@@ -78,7 +78,7 @@ impl JudgedResult {
             let ratio = self.ratio.map_or(String::new(), |ratio| format!(", {} times that mode's", factor(ratio)));
             let [half, nine, most] = error.quantiles;
             let (rms, largest) = (error.relative_rms, error.largest);
-            let at = place(&self.dims, error.largest_at);
+            let at = index_text(&self.dims, error.largest_at);
             lines.push(format!(
                 "  error: relative rms {rms:.2e}{ratio}; absolute at most {half:.1e} in 50 % of elements, {nine:.1e} in 90 %, {most:.1e} in 99 %; largest {largest:.1e} at {at}"
             ));
@@ -95,7 +95,8 @@ impl JudgedResult {
                 let side = if margin < 0.0 { "ahead" } else { "behind" };
                 format!(", {:.2} ulp {side}", margin.abs())
             });
-            let (at, recorded, declared) = (token.element, token.recorded, token.declared);
+            let at = index_text(&self.dims, token.element);
+            let (recorded, declared) = (token.recorded, token.declared);
             lines.push(format!("  token {at}: {recorded} instead of {declared}{margin}: {}", token.because));
         }
     }
@@ -114,23 +115,9 @@ fn factor(value: f64) -> String {
     if value < 1000.0 { format!("{value:.3}") } else { format!("{value:.1e}") }
 }
 
-/// The index of a flat position in an array of these dims, such as `[3,17]`.
-fn place(dims: &[usize], at: usize) -> String {
-    let index: Vec<String> = index_of(dims, at).iter().map(usize::to_string).collect();
-    format!("[{}]", index.join(","))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_flat_position_is_told_by_its_index() {
-        assert_eq!(place(&[3, 4], 7), "[1,3]");
-        assert_eq!(place(&[3, 4], 5), "[1,1]");
-        assert_eq!(place(&[2, 3, 4], 22), "[1,2,2]");
-        assert_eq!(place(&[], 0), "[]");
-    }
 
     #[test]
     fn no_cause_is_told_behind_one_of_all() {

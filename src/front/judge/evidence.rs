@@ -1,7 +1,8 @@
 //! A difference between a recorded result and the nearest mode's, and what can be asked of it.
 
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
+use crate::ir::movement::index_text;
 use crate::num::Format;
 use crate::subject::evaluate;
 use crate::tensor::Tensor;
@@ -81,12 +82,12 @@ pub const FAULT_KINDS: &[(&str, &str)] = &[
     ("rows", "Where the difference is: these rows of the last dim."),
     ("columns", "Where the difference is: these columns."),
     ("element", "Where the difference is: one element."),
-    ("elements", "Where the difference is: elements by their flat positions."),
+    ("elements", "Where the difference is: elements by their index."),
     ("everywhere", "Where the difference is: in all rows and columns, or in as many as are told."),
 ];
 
-/// A fault that explains a difference.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A fault that explains a difference, or its places. Its JSON has `is_place` beside the fields, as [`Pattern::is_place`] says it.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     /// Its kind, one of [`FAULT_KINDS`].
     pub kind: &'static str,
@@ -106,9 +107,22 @@ impl Pattern {
         Pattern { kind, says, explained, places: Vec::new(), factor: None }
     }
 
-    /// Whether it only says where the difference is.
-    pub(super) fn is_place(&self) -> bool {
+    /// Whether it only says where the difference is, and explains nothing.
+    pub fn is_place(&self) -> bool {
         ["rows", "columns", "element", "elements", "everywhere"].contains(&self.kind)
+    }
+}
+
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut fields = to.serialize_struct("Pattern", 6)?;
+        fields.serialize_field("kind", self.kind)?;
+        fields.serialize_field("is_place", &self.is_place())?;
+        fields.serialize_field("says", &self.says)?;
+        fields.serialize_field("explained", &self.explained)?;
+        fields.serialize_field("places", &self.places)?;
+        fields.serialize_field("factor", &self.factor)?;
+        fields.end()
     }
 }
 
@@ -158,6 +172,18 @@ impl Evidence<'_> {
     /// Rows of the last dim.
     pub fn rows(&self) -> usize {
         self.values.len() / self.columns()
+    }
+
+    /// The place of a row or column: its number where the result has two dims, else the index, such as `[1,3,:]` or `[:,:,7]`.
+    pub fn line_text(&self, is_row: bool, line: usize) -> String {
+        let Some(outer) = self.compared.dims.len().checked_sub(1).filter(|outer| *outer > 1) else {
+            return line.to_string();
+        };
+        if !is_row {
+            return format!("[{}{line}]", ":,".repeat(outer));
+        }
+        let index = index_text(&self.compared.dims[..outer], line);
+        format!("{},:]", index.trim_end_matches(']'))
     }
 
     /// One of these rows.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use crate::ir::movement::index_text;
 use crate::name::quantity;
 use crate::num::{Direction, round_f64};
 
 use super::altered::{alteration, operands, result_functions};
-use super::argument_readings::{arguments, moved_values};
+use super::argument_readings::{arguments, moved_values, signs};
 use super::evidence::{Compared, EXPLAINS, Evidence, LEAST_FACTOR, Pattern, dot};
 use super::masks::masks;
 use super::members::Member;
@@ -179,6 +180,9 @@ fn shown_faults(evidence: &Evidence) -> Vec<Pattern> {
         found.extend(arguments(evidence));
     }
     if !is_done(&found) {
+        found.extend(signs(evidence));
+    }
+    if !is_done(&found) {
         found.extend(moved_values(evidence));
     }
     found
@@ -197,12 +201,15 @@ fn places(evidence: &Evidence) -> Option<Pattern> {
     let pattern = |kind: &'static str, says: String, places: Vec<usize>, explained: f64| {
         Some(Pattern { kind, says, explained, places, factor: None })
     };
-    let list = |places: &[usize]| places.iter().take(8).map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let list = |places: &[usize], text: &dyn Fn(usize) -> String| {
+        places.iter().take(8).map(|at| text(*at)).collect::<Vec<_>>().join(", ")
+    };
+    let index = |at: usize| index_text(evidence.compared.dims, at);
     if let [at] = *apart {
         let (observed, value) = (evidence.compared.observed[at], evidence.values[at]);
         let times = Some(observed / value).filter(|times| times.is_finite());
         let times = times.map_or(String::new(), |times| format!(", {times:.6} times that"));
-        let says = format!("one element alone, {at}: {observed:e} instead of {value:e}{times}");
+        let says = format!("one element alone, {}: {observed:e} instead of {value:e}{times}", index(at));
         return pattern("element", says, vec![at], share(&|other| other == at));
     }
     // Lines that hold all that stands out, and consist of it for the most part.
@@ -215,13 +222,14 @@ fn places(evidence: &Evidence) -> Option<Pattern> {
         }
         let bad: Vec<usize> = lines.iter().copied().collect();
         let kind = if is_row { "rows" } else { "columns" };
-        let says = format!("{} of {count} {kind}: {}", bad.len(), list(&bad));
+        let told = list(&bad, &|line| evidence.line_text(is_row, line));
+        let says = format!("{} of {count} {kind}: {told}", bad.len());
         return pattern(kind, says, bad.into_iter().take(32).collect(), share(&|at| lines.contains(&line(at))));
     }
     if !apart.is_empty() && apart.len() * 2 < residual.len() {
         let is_lost = apart.iter().all(|at| !evidence.compared.observed[*at].is_finite());
         let are = if is_lost { "are inf or NaN" } else { "stand out" };
-        let says = format!("{} of {} elements {are}: {}", apart.len(), residual.len(), list(apart));
+        let says = format!("{} of {} elements {are}: {}", apart.len(), residual.len(), list(apart, &index));
         return pattern("elements", says, apart.iter().copied().take(32).collect(), 1.0);
     }
     if total == 0.0 {

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::ir::movement::index_text;
+use crate::name::{are, quantity};
 use crate::oracle::interval::Interval;
 use crate::oracle::{Enclosed, TruthTensor};
 use crate::tensor::Tensor;
@@ -49,8 +51,10 @@ pub(super) fn judge(
     };
     if let Some((element, ulps)) = contradicted.first() {
         judged.because.push(format!(
-            "{} tokens are not the largest of their own scores; element {element} is behind by {ulps} ulp",
-            contradicted.len()
+            "{} {} not the largest of the scores beside; element {} is behind by {ulps} ulp",
+            quantity(contradicted.len(), "token"),
+            are(contradicted.len()),
+            index_text(tensor.dims(), *element)
         ));
         judged.outside.first = contradicted.iter().map(|(at, _)| *at).take(8).collect();
         judged.outside.elements = contradicted.len();

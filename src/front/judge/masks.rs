@@ -108,10 +108,10 @@ pub(super) fn masks(evidence: &Evidence) -> Option<Pattern> {
             let explained = whole.max(of_rows);
             if best.as_ref().is_none_or(|best| explained > best.explained) {
                 let name = &instruction.name;
-                let listed: Vec<String> = rows.iter().take(8).map(usize::to_string).collect();
+                let listed: Vec<String> = rows.iter().take(8).map(|row| evidence.line_text(true, *row)).collect();
                 let says = match rows.as_slice() {
                     _ if is_whole => format!("the mask of {name} {does}"),
-                    [row] => format!("the mask of {name} {does}, in row {row}"),
+                    [_] => format!("the mask of {name} {does}, in row {}", listed.join("")),
                     _ => format!("the mask of {name} {does}, in {} rows: {}", rows.len(), listed.join(", ")),
                 };
                 let places = if is_whole { Vec::new() } else { rows.into_iter().take(32).collect() };

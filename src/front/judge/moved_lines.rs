@@ -64,8 +64,10 @@ pub(super) fn other_rows(evidence: &Evidence) -> Option<Pattern> {
         let explained = evidence.least_share(&values);
         if !moved.is_empty() && explained > EXPLAINS {
             let word = if is_row { "row" } else { "column" };
-            let told: Vec<String> =
-                moved.iter().take(4).map(|(to, from)| format!("{word} {to} has the values of {word} {from}")).collect();
+            let line = |line: &usize| evidence.line_text(is_row, *line);
+            let says =
+                |(to, from): &(usize, usize)| format!("{word} {} has the values of {word} {}", line(to), line(from));
+            let told: Vec<String> = moved.iter().take(4).map(says).collect();
             let more = if moved.len() > 4 { format!(" and {} more", moved.len() - 4) } else { String::new() };
             let kind = if moved.len() * 2 > count && count > 2 { "permuted" } else { "other-row" };
             let places = moved.iter().map(|(to, _)| *to).take(32).collect();
@@ -102,13 +104,14 @@ pub(super) fn row_factors(evidence: &Evidence) -> Option<Pattern> {
         // A factor a line explains something of anything: nearly all of the difference must go.
         if !factors.is_empty() && explained > 0.99 {
             let word = if is_row { "row" } else { "column" };
+            let line = |line: &usize| evidence.line_text(is_row, *line);
             let told: Vec<String> =
-                factors.iter().take(4).map(|(place, factor)| format!("{word} {place} {factor:.6}")).collect();
+                factors.iter().take(4).map(|(place, factor)| format!("{word} {} {factor:.6}", line(place))).collect();
             let (lines, have) = (quantity(factors.len(), word), if factors.len() == 1 { "has" } else { "have" });
             let says = format!("{lines} {have} a factor, as of a stale scale: {}", told.join(", "));
             let places: Vec<usize> = factors.iter().map(|(place, _)| *place).take(32).collect();
             if factors.iter().all(|(_, factor)| factor.abs() < UNWRITTEN) {
-                let told: Vec<String> = places.iter().take(8).map(usize::to_string).collect();
+                let told: Vec<String> = places.iter().take(8).map(line).collect();
                 let (are, were) = if factors.len() == 1 { ("is", "it was") } else { ("are", "they were") };
                 let says = format!("{lines} {are} 0 or nearly so, as if {were} never written: {}", told.join(", "));
                 return Some(Pattern { kind: "unwritten", says, explained, places, factor: None });

@@ -203,6 +203,12 @@ pub fn index_of(dims: &[usize], position: usize) -> Vec<usize> {
     index
 }
 
+/// The index of a row-major position as text, such as `[3,17]`.
+pub fn index_text(dims: &[usize], position: usize) -> String {
+    let index: Vec<String> = index_of(dims, position).iter().map(usize::to_string).collect();
+    format!("[{}]", index.join(","))
+}
+
 /// Elements of one step along each dim.
 pub fn row_major(dims: &[usize]) -> Vec<isize> {
     let mut strides = vec![1; dims.len()];

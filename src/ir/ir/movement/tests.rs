@@ -100,3 +100,11 @@ fn a_gather_of_rows_is_that_of_their_elements() {
     let gathered = apply(&Op::Gather(columns), &[(&table, &[5, 4])], &[3, 0], &[2], &[3, 2]);
     assert_eq!(gathered, [12, 0, 13, 1, 14, 2]);
 }
+
+#[test]
+fn a_flat_position_is_told_by_its_index() {
+    assert_eq!(index_text(&[3, 4], 7), "[1,3]");
+    assert_eq!(index_text(&[3, 4], 5), "[1,1]");
+    assert_eq!(index_text(&[2, 3, 4], 22), "[1,2,2]");
+    assert_eq!(index_text(&[], 0), "[]");
+}

@@ -60,22 +60,22 @@ fn write_result(result: &Outcome, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     match &result.verdict {
         Verdict::Float { format, before, change, after, zero_in_one, not_finite_in_one, largest, scores } => {
             match before {
-                Some(before) => writeln!(out, "  dtypes: before is up to {} from the truth", ulps(*before, format))?,
+                Some(before) => writeln!(out, "  before: up to {} from the truth", ulps(*before, format))?,
                 None => no_truth(result, out)?,
             }
-            write!(out, "  compiler: after is up to {} from before", ulps(*change, format))?;
+            write!(out, "  after: up to {} from before", ulps(*change, format))?;
             match after {
                 Some(after) => writeln!(out, ", up to {} from the truth", ulps(*after, format))?,
                 None => writeln!(out)?,
             }
             if result.is_of_zero_signs() {
-                writeln!(out, "  compiler: signs of zeros alone differ")?;
+                writeln!(out, "  after: signs of zeros alone differ")?;
             }
             if *zero_in_one > 0 {
-                writeln!(out, "  compiler: {zero_in_one} elements are zero in one of the two, not in the other")?;
+                writeln!(out, "  after: {zero_in_one} elements are zero in one of the two, not in the other")?;
             }
             if *not_finite_in_one > 0 {
-                write!(out, "  compiler: {not_finite_in_one} elements are infinite or NaN in one of the two, ")?;
+                write!(out, "  after: {not_finite_in_one} elements are infinite or NaN in one of the two, ")?;
                 writeln!(out, "and another value in the other")?;
             }
             if largest.count() > 0 {
@@ -85,7 +85,7 @@ fn write_result(result: &Outcome, out: &mut fmt::Formatter<'_>) -> fmt::Result {
             }
         }
         Verdict::Integers { change, right } => {
-            write!(out, "  compiler: after is up to {change} from before; ")?;
+            write!(out, "  after: up to {change} from before; ")?;
             agreement(right, out)?;
             if right.undecided > 0 {
                 no_truth(result, out)?;
