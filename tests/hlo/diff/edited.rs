@@ -270,3 +270,16 @@ fn constants_in_other_precisions_are_told_of() {
     let rounded = replaced(picked, "-0.1)", "-0.10009765625)");
     assert_eq!(lines(&of_texts(picked, &rounded)), ["precision-changed kb: -0.1 -> -0.100097656"]);
 }
+
+/// A u64 above the largest i64 is no negative number.
+#[test]
+fn large_integers_are_no_negative_numbers() {
+    let of = |lines: &str| {
+        format!(
+            "HloModule m\nENTRY main {{\n  x = f32[2] parameter(0)\n  {lines}\n  ROOT p = f32[2] multiply(x, c)\n}}\n"
+        )
+    };
+    let large = of("u = u64[2] constant({18446744073709551615, 3})\n  c = f32[2] convert(u)");
+    assert_eq!(lines(&of_texts(&large, &large)), [""; 0]);
+    assert_ne!(lines(&of_texts(&large, &of("c = f32[2] constant({-1, 3})"))), [""; 0]);
+}

@@ -116,8 +116,7 @@ pub fn splat(tensor: &Tensor) -> Option<f64> {
 }
 
 fn element(tensor: &Tensor, i: usize) -> f64 {
-    let data = tensor.data();
-    if data.dtype().is_float() { data.get_f64(i) } else { data.get_i64(i) as f64 }
+    tensor.data().get_f64(i)
 }
 
 #[cfg(test)]
@@ -142,6 +141,8 @@ mod tests {
             let of = |values: &[i64]| splat(&Tensor::new(&[values.len()], Data::from_i64s(dtype, values).unwrap()));
             assert_eq!([of(&[1, 1, 1]), of(&[1, 1, 0])], [Some(1.0), None], "{dtype}");
         }
+        let largest = Tensor::new(&[2], Data::U64(vec![u64::MAX; 2]));
+        assert_eq!(splat(&largest), Some(2f64.powi(64)));
     }
 
     /// Reductions that give what each element is are folded; how often a sum adds it, or a product takes it, is not asked.
