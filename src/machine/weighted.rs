@@ -108,7 +108,11 @@ mod tests {
         assert_eq!(found([DType::F64; 2], |b, [x, y]| b.binary(Binary::Multiply, x, y)), None);
         assert_eq!(found(f32s, |b, [x, y]| b.binary(Binary::Add, x, y)), None);
         // A product that others read as well is none of the sum's own.
-        assert_eq!(found(f32s, |_, [x, _]| Ok(x)), None);
+        let mut b = Builder::new("shared");
+        let x = b.parameter("x", DType::F32, &[4]).unwrap();
+        let square = b.binary(Binary::Multiply, x, x).unwrap();
+        let program = b.finish(&[("square", square)]).unwrap();
+        assert_eq!(find(&program.entry().instructions, &[], square), None);
     }
 
     /// Factors are taken as they lie in memory if f32 holds them; one that was rounded first is no other value's factor.

@@ -518,12 +518,14 @@ mod tests {
         let short = b.convert(short, DType::F32).unwrap();
         let results =
             [x, short].map(|of| b.op_of_shape(Op::BitcastConvert, &[of], Shape::array(DType::S32, &[3])).unwrap());
-        let back = b.op_of_shape(Op::BitcastConvert, &[results[0]], Shape::array(DType::F32, &[3])).unwrap();
-        let program = b.finish(&[("bits", results[0]), ("short", results[1]), ("back", back), ("x", x)]).unwrap();
+        let y = b.parameter("y", DType::BF16, &[3]).unwrap();
+        let back = b.op_of_shape(Op::BitcastConvert, &[y], Shape::array(DType::S16, &[3])).unwrap();
+        let back = b.op_of_shape(Op::BitcastConvert, &[back], Shape::array(DType::BF16, &[3])).unwrap();
+        let program = b.finish(&[("bits", results[0]), ("short", results[1]), ("back", back), ("y", y)]).unwrap();
         let found = followed(&program);
         assert!(found[0].iter().zip(&found[1]).all(|(one, short)| one.product != short.product));
         // A float that is made of bits has the roundings of an argument of its type.
-        assert!(found[2].iter().zip(&found[3]).all(|(back, x)| back.way == x.way && back.product != x.product));
+        assert!(found[2].iter().zip(&found[3]).all(|(back, y)| back.way == y.way && back.product != y.product));
     }
 
     /// One and a last bit is held, and half of that bit is not; nor is what f32 has as a subnormal.
