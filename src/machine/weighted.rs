@@ -70,7 +70,7 @@ mod tests {
 
     type Made = Result<ValueId, ShapeError>;
 
-    /// What is found of a product of two parameters, which these steps make of them and all values behind the parameters make.
+    /// The product that is found in what these steps make of two parameters. All values behind the parameters are producers.
     fn found(dtypes: [DType; 2], steps: fn(&mut Builder, [ValueId; 2]) -> Made) -> Option<ReducedProduct> {
         let mut b = Builder::new("product");
         let factors = [0, 1].map(|at| b.parameter(["x", "y"][at], dtypes[at], &[4]).unwrap());
