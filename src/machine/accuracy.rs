@@ -38,3 +38,33 @@ pub fn function_code(instruction: &Instruction) -> Vec<String> {
     };
     accuracy.into_iter().chain(instruction.is_packed().then(|| PACKED.to_string())).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each TPU is named once for every function and accuracy, with one implementation.
+    #[test]
+    fn every_chip_has_one_implementation() {
+        let tolerance = |exponent: i32| {
+            let bits = 2f64.powi(exponent).to_bits();
+            ResultAccuracy::Tolerance { atol: bits, rtol: bits, ulps: 0 }
+        };
+        for accuracy in [ResultAccuracy::Highest, tolerance(-4), tolerance(-20)] {
+            for unary in Unary::ALL.iter().copied() {
+                let text = implementations(unary, accuracy);
+                let words: Vec<&str> = text.split([' ', ',']).collect();
+                for chip in CHIPS.iter().filter(|chip| chip.eup != Eup::Exact) {
+                    let count = words.iter().filter(|word| **word == chip.name).count();
+                    assert_eq!(count, 1, "{} in `{text}` of {}", chip.name, unary.name());
+                }
+            }
+        }
+        let text = implementations(Unary::Exponential, ResultAccuracy::Highest);
+        assert!(
+            text.starts_with("the more accurate implementation on v2, ") && text.contains("the only one on "),
+            "{text}"
+        );
+        assert!(implementations(Unary::Negate, ResultAccuracy::Highest).starts_with("the only one on v2, "));
+    }
+}

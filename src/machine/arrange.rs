@@ -109,3 +109,33 @@ fn applied(
         Value::Products(_) | Value::Tuple(_) => unreachable!("shape checking gives arrays to what moves elements"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dims of one element may go anywhere, and no others.
+    #[test]
+    fn dims_of_more_than_one_element_keep_their_order() {
+        for (dims, order, expected) in [
+            ([2, 1, 2], [2, 1, 0], [0, 2, 1, 3]),
+            ([2, 1, 2], [1, 0, 2], [0, 1, 2, 3]),
+            ([1, 2, 2], [1, 2, 0], [0, 1, 2, 3]),
+            ([2, 2, 1], [1, 2, 0], [0, 2, 1, 3]),
+        ] {
+            let values: Vec<i64> = (0..4).collect();
+            let moved = permute(&Value::integer(DType::S32, values), &dims, &order);
+            assert_eq!(moved.integers(), expected, "{dims:?} {order:?}");
+            let moved = permute(&Value::float(DType::F32, vec![0.0, 1.0, 2.0, 3.0]), &dims, &order);
+            assert_eq!(moved.f32s(), expected.map(|at: i64| at as f32), "{dims:?} {order:?}");
+        }
+    }
+
+    #[test]
+    fn counting_no_elements_gives_none() {
+        for (dims, dim) in [([0, 3], 1), ([0, 3], 0), ([3, 0], 0)] {
+            assert!(iota(DType::S32, &dims, dim).elements().is_empty(), "{dims:?} along {dim}");
+        }
+        assert_eq!(iota(DType::S32, &[2, 3], 1).into_whole(6).integers(), [0, 1, 2, 0, 1, 2]);
+    }
+}

@@ -73,3 +73,43 @@ impl CodedColumns {
         Value::float(dtype, results)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// Code that adds a hundred, or leaves all to the unit.
+    #[derive(Debug, PartialEq, Eq, Hash)]
+    struct Hundred {
+        computes: bool,
+    }
+
+    impl FunctionCode for Hundred {
+        fn apply(&self, _: Unary, values: &mut [f32], _: bool) -> bool {
+            if self.computes {
+                values.iter_mut().for_each(|value| *value += 100.0);
+            }
+            self.computes
+        }
+    }
+
+    /// Code computes its own columns, or all; the unit computes the rest, and everything where the code does not.
+    #[test]
+    fn code_computes_its_columns_alone() {
+        let columns = FoldedColumns { width: 4, first: 1, end: 3 };
+        for (computes, columns, expected) in [
+            (true, None, [101.0, 102.0, 103.0, 104.0, 105.0, 106.0, 107.0, 108.0]),
+            (true, Some(columns), [-1.0, 102.0, 103.0, -4.0, -5.0, 106.0, 107.0, -8.0]),
+            (false, None, [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0, -8.0]),
+            (false, Some(columns), [-1.0, -2.0, -3.0, -4.0, -5.0, -6.0, -7.0, -8.0]),
+        ] {
+            let coded = CodedColumns { function: Coded::new(Arc::new(Hundred { computes })), columns };
+            let operand = Value::float(DType::F32, (1..=8u8).map(f32::from).collect());
+            let own = |value: Value| Value::float(DType::F32, value.f32s().iter().map(|v| -v).collect());
+            let made = coded.unary(Unary::Exponential, operand, false, own);
+            assert_eq!(made.f32s(), expected, "{computes} {columns:?}");
+        }
+    }
+}

@@ -65,3 +65,51 @@ fn bits_of(operand: &Shape, result: &Shape) -> Computation {
     instructions.push(Instruction::new("wide", Op::Convert, vec![2], shape_in_f64(result)));
     Computation { name: "bits".to_string(), instructions, root: 3 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluate;
+    use crate::ir::{Binary, Builder, Mark};
+
+    /// Nothing is rounded but what bits are read of, each operation is the one that it was, and regions are found where they
+    /// have moved.
+    #[test]
+    fn only_bits_are_those_of_declared_types() {
+        let mut b = Builder::new("wide");
+        let x = b.parameter("x", DType::F32, &[2]).unwrap();
+        let short = b.op(Op::ReducePrecision { exponent_bits: 8, mantissa_bits: 7 }, &[x]).unwrap();
+        let bf16 = b.convert(x, DType::BF16).unwrap();
+        let third = b.constant(DType::F64, 1.0 / 3.0).unwrap();
+        let product = b.binary(Binary::Multiply, x, x).unwrap();
+        let sum = b.reduce(Binary::Add, product, 0.0, &[0]).unwrap();
+        let most = b.reduce(Binary::Maximum, x, f64::NEG_INFINITY, &[0]).unwrap();
+        let bits = b.op_of_shape(Op::BitcastConvert, &[x], Shape::array(DType::S32, &[2])).unwrap();
+        let back = b.op_of_shape(Op::BitcastConvert, &[bits], Shape::array(DType::F32, &[2])).unwrap();
+        let outputs = [
+            ("short", short),
+            ("bf16", bf16),
+            ("third", third),
+            ("sum", sum),
+            ("most", most),
+            ("bits", bits),
+            ("back", back),
+        ];
+        let mut program = b.finish(&outputs).unwrap();
+        let entry = program.entry;
+        program.computations[entry].instructions[product].mark = Some(Mark::Joined);
+        let (wide, shift) = in_f64(&program);
+        assert_eq!((shift, wide.entry, wide.computations.len()), (2, entry + 2, program.computations.len() + 2));
+        assert!(wide.computations.iter().flat_map(|c| &c.instructions).all(|instruction| instruction.mark.is_none()));
+        // Numbers that f32 does not hold.
+        let numbers = [0.1, 0.7];
+        let arguments = [Tensor::new(&[2], Data::F64(numbers.to_vec()))];
+        let results = evaluate(&wide, &"cpu/f32/off".parse().unwrap(), &arguments).unwrap();
+        let of = |at: usize| results[at].data().to_f64s();
+        assert_eq!([of(0), of(1)], [numbers.to_vec(), numbers.to_vec()]);
+        assert_eq!([of(2), of(3), of(4)], [vec![1.0 / 3.0], vec![0.1 * 0.1 + 0.7 * 0.7], vec![0.7]]);
+        let narrow = numbers.map(|x| x as f32);
+        assert_eq!(results[5].data().to_i64s(), narrow.map(|x| i64::from(x.to_bits())));
+        assert_eq!(of(6), narrow.map(f64::from));
+    }
+}

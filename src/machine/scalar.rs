@@ -209,3 +209,181 @@ fn one(value: &Value) -> Scalar {
     let Some(scalar) = value.scalar(0) else { unreachable!("a scalar has an element") };
     scalar
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::evaluate;
+    use crate::ir::{Builder, Setting, ShapeError, ValueId};
+    use crate::tensor::{Data, Tensor};
+
+    /// A region's operations on a state and an element.
+    type Body = fn(&mut Builder, ValueId, ValueId) -> Result<ValueId, ShapeError>;
+
+    fn compared(b: &mut Builder, order: CompareOrder, x: ValueId, y: ValueId) -> Result<ValueId, ShapeError> {
+        b.op(Op::Compare { direction: Compare::Lt, order }, &[x, y])
+    }
+
+    /// The bits of what a region makes of a state and each element, and of what the same operations make of whole arrays.
+    fn applied(mode: &str, state: &Tensor, elements: &Tensor, body: Body) -> [Vec<u64>; 2] {
+        let (dtype, count) = (elements.dtype(), elements.len());
+        let mut b = Builder::new("applied");
+        let init = b.parameter("state", dtype, &[]).unwrap();
+        let array = b.parameter("elements", dtype, &[count]).unwrap();
+        let to_apply = b
+            .region("region", |b| {
+                let [x, y] = [b.parameter("x", dtype, &[])?, b.parameter("y", dtype, &[])?];
+                body(b, x, y)
+            })
+            .unwrap();
+        let rows = b.reshape(array, &[count, 1]).unwrap();
+        let reduced = b.op(Op::Reduce { dims: vec![1], to_apply }, &[rows, init]).unwrap();
+        let states = b.splat(init, &[count]).unwrap();
+        let whole = body(&mut b, states, array).unwrap();
+        let mut program = b.finish(&[("reduced", reduced), ("whole", whole)]).unwrap();
+        let highest: Arc<[Setting]> = vec![Setting::Accuracy(ResultAccuracy::Highest)].into();
+        for instruction in program.computations.iter_mut().flat_map(|computation| &mut computation.instructions) {
+            if matches!(instruction.op, Op::Unary(_)) {
+                instruction.settings = Some(highest.clone());
+            }
+        }
+        let results = evaluate(&program, &mode.parse().unwrap(), &[state.clone(), elements.clone()]).unwrap();
+        let bits = |result: &Tensor| {
+            let is_nan = |at| dtype.is_float() && result.data().get_f64(at).is_nan();
+            (0..count).map(|at| if is_nan(at) { u64::MAX } else { result.data().bits(at) }).collect()
+        };
+        [bits(&results[0]), bits(&results[1])]
+    }
+
+    fn hold(mode: &str, data: impl Fn(&[usize]) -> Vec<Tensor>, bodies: &[(&str, Body)]) {
+        let [states, elements] = [data(&[]), data(&[1])];
+        for (name, body) in bodies {
+            for state in &states {
+                let [region, whole] = applied(mode, state, &elements[0], *body);
+                assert_eq!(region, whole, "{name} in {mode} of {:?} and {:?}", state.data(), elements[0].data());
+            }
+        }
+    }
+
+    /// Scalars without dims, or all of them in one array with one.
+    fn laid_out<T: Copy>(values: &[T], dims: &[usize], of: impl Fn(&[T]) -> Data) -> Vec<Tensor> {
+        match dims {
+            [] => values.iter().map(|value| Tensor::new(&[], of(&[*value]))).collect(),
+            _ => vec![Tensor::new(&[values.len()], of(values))],
+        }
+    }
+
+    const FLOATS: [f64; 14] = [
+        0.0,
+        -0.0,
+        1e-40,
+        -3e-40,
+        1.5,
+        -2.25,
+        0.1,
+        7.3,
+        -33.0,
+        3e38,
+        1.17549435e-38,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+    ];
+
+    /// A region of floats rounds, flushes, errs and compares as the unit does on arrays, in each type.
+    #[test]
+    fn regions_of_floats_give_what_arrays_give() {
+        let bodies: [(&str, Body); 8] = [
+            ("a difference by a comparison", |b, x, y| {
+                let (less, rest) = (compared(b, CompareOrder::Partial, x, y)?, b.binary(Binary::Subtract, x, y)?);
+                b.select(less, rest, y)
+            }),
+            ("a sum by the total order", |b, x, y| {
+                let (less, sum) = (compared(b, CompareOrder::Total, x, y)?, b.binary(Binary::Add, x, y)?);
+                b.select(less, sum, x)
+            }),
+            ("a product of products", |b, x, y| {
+                let product = b.binary(Binary::Multiply, x, y)?;
+                b.binary(Binary::Multiply, product, y)
+            }),
+            ("a quotient of quotients", |b, x, y| {
+                let quotient = b.binary(Binary::Divide, x, y)?;
+                b.binary(Binary::Divide, quotient, y)
+            }),
+            ("an exponential", |b, x, y| {
+                let power = b.unary(Unary::Exponential, y)?;
+                b.binary(Binary::Add, x, power)
+            }),
+            ("a clamp", |b, x, y| {
+                let sum = b.binary(Binary::Add, x, y)?;
+                b.op(Op::Clamp, &[x, sum, y])
+            }),
+            ("a rounding", |b, x, y| {
+                let sum = b.binary(Binary::Add, x, y)?;
+                b.op(Op::ReducePrecision { exponent_bits: 5, mantissa_bits: 2 }, &[sum])
+            }),
+            ("two predicates", |b, x, y| {
+                let (less, more) = (compared(b, CompareOrder::Partial, x, y)?, compared(b, CompareOrder::Total, y, x)?);
+                let not = b.unary(Unary::Not, less)?;
+                let either = b.binary(Binary::Xor, not, more)?;
+                b.select(either, y, x)
+            }),
+        ];
+        for mode in ["v5e/highest/off", "cpu/f32/off", "v6e/highest/off+exp=worst"] {
+            // TPUs have no f64.
+            let wide = mode.starts_with("cpu").then_some(DType::F64);
+            for dtype in [DType::F32, DType::BF16].into_iter().chain(wide) {
+                hold(mode, |dims| laid_out(&FLOATS, dims, |v| Data::from_f64s(dtype, v).unwrap()), &bodies);
+            }
+        }
+    }
+
+    /// A region of integers wraps and compares in its type.
+    #[test]
+    fn regions_of_integers_give_what_arrays_give() {
+        let bodies: [(&str, Body); 3] = [
+            ("a product and a sum", |b, x, y| {
+                let product = b.binary(Binary::Multiply, x, y)?;
+                b.binary(Binary::Add, product, y)
+            }),
+            ("a quotient of a sum", |b, x, y| {
+                let sum = b.binary(Binary::Add, x, y)?;
+                b.binary(Binary::Divide, sum, y)
+            }),
+            ("a difference by a comparison", |b, x, y| {
+                let (less, rest) = (b.compare(Compare::Lt, x, y)?, b.binary(Binary::Subtract, x, y)?);
+                b.select(less, rest, y)
+            }),
+        ];
+        for dtype in [DType::S8, DType::U8, DType::S32, DType::U32, DType::S64, DType::U64] {
+            // As many low bits as the type has: the largest ones of a type without a sign are -1 and -2 here.
+            let bits = 64 - dtype.bits();
+            let fit = |v: i64| if dtype.is_signed() { v << bits >> bits } else { ((v as u64) << bits >> bits) as i64 };
+            let values = [0, 1, 3, 100, 127, -1, -2, -128].map(fit);
+            hold("v5e/highest/off", |dims| laid_out(&values, dims, |v| Data::from_i64s(dtype, v).unwrap()), &bodies);
+        }
+    }
+
+    /// An argmax by its own region gives the first of equal values, and a NaN before all others.
+    #[test]
+    fn the_first_of_equal_values_is_the_largest() {
+        let nan = f32::NAN;
+        for (row, expected) in [
+            ([1.0, 3.0, 3.0, 2.0], 1),
+            ([5.0, 5.0, 5.0, 5.0], 0),
+            ([1.0, nan, 7.0, nan], 1),
+            ([nan, 8.0, 9.0, 1.0], 0),
+            ([-0.0, 0.0, -1.0, 0.0], 0),
+        ] {
+            let mut b = Builder::new("argmax");
+            let x = b.parameter("x", DType::F32, &[1, 4]).unwrap();
+            let best = b.argmax(x, 1).unwrap();
+            let program = b.finish(&[("best", best)]).unwrap();
+            let arguments = [Tensor::new(&[1, 4], Data::F32(row.to_vec()))];
+            let results = evaluate(&program, &"v5e/highest/off".parse().unwrap(), &arguments).unwrap();
+            assert_eq!(results[0].data().get_i64(0), expected, "{row:?}");
+        }
+    }
+}

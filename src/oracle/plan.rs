@@ -208,6 +208,23 @@ mod tests {
         assert_eq!((&plan.needs[x], &plan.needs[y]), (&Need::Some(of_x), &Need::Some(of_y)));
     }
 
+    /// A pass takes one operation for each element that is needed, and for each product of a dot.
+    #[test]
+    fn operations_are_those_of_needed_elements() {
+        let mut b = Builder::new("operations");
+        let x = b.parameter("x", DType::F32, &[2, 3]).unwrap();
+        let y = b.parameter("y", DType::F32, &[3, 4]).unwrap();
+        let dot = b.op(Op::Dot { dims: DotDims::matmul(), precision: [Precision::Highest; 2] }, &[x, y]).unwrap();
+        let root = b.unary(Unary::Tanh, dot).unwrap();
+        let program = b.finish(&[("root", root)]).unwrap();
+        let operations =
+            |wanted: Need| Plan::new(&program, vec![Demand::Rounded], &[wanted], Sums::new()).operations(&program);
+        assert_eq!(operations(Need::All), 6 + 12 + 8 * 3 + 8);
+        // A row of x and a column of y.
+        assert_eq!(operations(Need::Some((0..8).map(|at| at == 5).collect())), 3 + 3 + 3 + 1);
+        assert_eq!(operations(Need::Nothing), 0);
+    }
+
     #[test]
     fn needs_add_up() {
         let some = |wanted: &[bool]| Need::Some(wanted.to_vec());

@@ -50,3 +50,27 @@ impl Prepared {
         self.program.output_names.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Prepared;
+    use crate::ir::{Binary, Builder, DotDims, Op, Precision, Unary};
+    use crate::tensor::DType;
+
+    /// A value lives as long as it has users: each operand that reads it, its results, and no matmul that reads tensors.
+    #[test]
+    fn every_use_of_a_value_counts() {
+        let mut b = Builder::new("uses");
+        let x = b.parameter("x", DType::F32, &[2, 2]).unwrap();
+        let y = b.parameter("y", DType::F32, &[2, 2]).unwrap();
+        let op = Op::Dot { dims: DotDims::matmul(), precision: [Precision::Highest; 2] };
+        let product = b.op(op, &[x, y]).unwrap();
+        let square = b.binary(Binary::Multiply, product, product).unwrap();
+        let root = b.unary(Unary::Tanh, y).unwrap();
+        let program = b.finish(&[("square", square), ("root", root), ("product", product)]).unwrap();
+        let prepared = Prepared::as_it_stands(program);
+        let uses = &prepared.uses[prepared.program.entry];
+        assert_eq!([x, y, product, square, root].map(|id| uses[id]), [0, 1, 4, 2, 2]);
+        assert!(prepared.matmuls[product].is_some());
+    }
+}

@@ -78,6 +78,8 @@ impl Reach {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Stats;
+    use crate::demand::FloatTruth;
     use crate::fast::Fast;
     use crate::interval::Interval;
     use crate::order::Classes;
@@ -105,6 +107,21 @@ mod tests {
         let mut reach = Reach::default();
         reach.count(&world, &dots);
         assert_eq!((reach.dots, reach.known), (1, 1));
+    }
+
+    /// As many bits are known of a result as its width lies below it; of several, the middle one counts.
+    #[test]
+    fn known_bits_are_those_between_size_and_width() {
+        let mut world = World { arithmetic: Fast::default(), classes: Classes::default() };
+        let of = |bits: i32| Interval { lo: -4.0 - 2f64.powi(2 - bits), hi: -4.0 };
+        let all = [of(10), of(20), of(30), Interval::UNKNOWN, Interval { lo: -1.0, hi: 1.0 }];
+        let array = Value::Float(world.fresh_all(all.to_vec()));
+        for (open, expected) in [(vec![1], 20), (vec![0, 1, 2], 20), (vec![0, 3, 4], 0), (vec![3], 0), (vec![], 0)] {
+            let float = FloatTruth { dims: vec![all.len()], rounded: vec![], open, tops: vec![] };
+            let truth = Truth { outputs: vec![TruthTensor::Float(float)], stats: Stats::default() };
+            let reach = Reach::default().of_open(&world, &[Some(&array)], &truth);
+            assert_eq!(reach.bits, expected, "{truth:?}");
+        }
     }
 
     #[test]

@@ -281,3 +281,24 @@ fn places_are_told_by_their_dims() {
         assert!(found.pattern.iter().all(|pattern| serde_json::to_value(pattern).unwrap()["is_place"] == true));
     }
 }
+
+/// A mask that hides nothing is called that, and no step that is left out.
+#[test]
+fn a_mask_that_hides_nothing_is_named_as_such() {
+    let text = "HloModule masked\n\
+        ENTRY main { x = f32[8,8] parameter(0) rows = s32[8,8] iota(), iota_dimension=0 \
+        columns = s32[8,8] iota(), iota_dimension=1 shown = pred[8,8] compare(columns, rows), direction=LE \
+        low = f32[] constant(-1e30) fill = f32[8,8] broadcast(low), dimensions={} \
+        s = f32[8,8] select(shown, x, fill) e = f32[8,8] exponential(s) \
+        one = f32[] constant(1) ones = f32[8,8] broadcast(one), dimensions={} ROOT r = f32[8,8] add(e, ones) }";
+    let import = |text: &str| lower_with_libraries(&parse(text).unwrap()).unwrap();
+    let (program, unmasked) = (import(text), import(&text.replace("compare(columns, rows)", "compare(rows, rows)")));
+    let x: Vec<f32> = (0..64u16).map(|at| f32::from(at * 37 % 64) / 16.0 - 2.0).collect();
+    let arguments = [Tensor::new(&[8, 8], Data::F32(x))];
+    let values = evaluate(&unmasked.program, &"v5e/highest/off".parse().unwrap(), &arguments).unwrap().remove(0);
+    let recording = Recording::of_arrays(vec![("out0".to_string(), values)]);
+    let found = judge(&program.program, &arguments, &recording, &Settings::default()).unwrap().results.remove(0);
+    let first = found.pattern.first().unwrap_or_else(|| panic!("{found:?}"));
+    assert_eq!((found.verdict, first.kind), (Verdict::Outside, "mask"), "{found:?}");
+    assert!(first.says.contains("hides nothing"), "{found:?}");
+}

@@ -20,6 +20,8 @@ mod mesh;
 mod points;
 mod retyped;
 mod simplified;
+#[cfg(test)]
+mod tests;
 mod trips;
 
 use std::collections::{BTreeSet, HashMap, HashSet};

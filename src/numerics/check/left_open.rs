@@ -7,10 +7,15 @@ use super::{Batch, Tally};
 /// Elements that were not rounded, and the first of them.
 pub(super) fn leave_elements_open(tally: &mut Tally, batch: &Batch, truth: &FloatTruth) {
     tally.leave_open(truth.open.len(), || {
-        let (first, row_length) = (truth.open[0], truth.dims.iter().skip(1).product::<usize>().max(1));
-        let (row, element) = (batch.first_row + first / row_length, first % row_length);
+        let (row, element) = place(truth.open[0], &truth.dims, batch.first_row);
         format!("row {row}: element {element} is not known well enough to be rounded, at the highest precision")
     });
+}
+
+/// The row of the whole case, and the place in it, of a flat position in a batch that begins at `first_row`.
+fn place(at: usize, dims: &[usize], first_row: usize) -> (usize, usize) {
+    let row_length = dims.iter().skip(1).product::<usize>().max(1);
+    (first_row + at / row_length, at % row_length)
 }
 
 /// A row whose highest score, or its lead, was not decided: by which tokens.
@@ -32,4 +37,19 @@ pub(super) fn leave_top_open(tally: &mut Tally, batch: &Batch, row: usize, top: 
             _ => format!("row {row}: the highest score was not decided"),
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    /// Rows count from the first of the case, and not of the batch; a row holds all dims but the first.
+    #[test]
+    fn places_are_those_of_the_whole_case() {
+        assert_eq!(
+            [place(0, &[4, 2, 3], 0), place(17, &[4, 2, 3], 0), place(17, &[4, 2, 3], 8)],
+            [(0, 0), (2, 5), (10, 5)]
+        );
+        assert_eq!([place(3, &[4], 8), place(0, &[], 5)], [(11, 0), (5, 0)]);
+    }
 }

@@ -130,6 +130,23 @@ mod tests {
         assert_eq!(beyond.to_string(), "output 6 is beyond the 6 outputs of the product");
     }
 
+    /// A sample has sixteen outputs however long they are, each once.
+    #[test]
+    fn samples_of_long_dots_have_sixteen_outputs() {
+        for (count, k, products) in [(1 << 20, 1 << 22, 1 << 22), (1 << 12, 1 << 30, 1), (1000, 4096, 0)] {
+            assert_eq!(Dots::sample(count, k, products).len(), 16, "{count} of {k}");
+        }
+        for count in 1..200 {
+            let sample = Dots::sample(count, 4, 64);
+            assert!(
+                sample.len() >= count.min(13) && sample.windows(2).all(|pair| pair[0] < pair[1]),
+                "{count}: {sample:?}"
+            );
+            assert!(sample.iter().all(|output| *output < count), "{count}: {sample:?}");
+        }
+        assert_eq!(Dots::sample(10, 0, 0), (0..10).collect::<Vec<_>>());
+    }
+
     #[test]
     fn a_sample_is_spread_over_rows_and_columns() {
         assert_eq!(Dots::sample(20, 10, 1000), (0..20).collect::<Vec<_>>());

@@ -90,3 +90,16 @@ pub fn minus_one_minus(r: f64) -> f64 {
 pub fn scale_normal(value: f64, exponent: i32) -> f64 {
     value * exp2i(exponent)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::scale_normal;
+
+    #[test]
+    fn numbers_are_scaled_by_every_normal_power() {
+        for exponent in -1022..=1023 {
+            let scaled = f64::from_bits(((exponent + 1023) as u64) << 52 | 1 << 51);
+            assert_eq!(scale_normal(1.5, exponent), scaled, "{exponent}");
+        }
+    }
+}

@@ -78,6 +78,20 @@ fn an_open_choice_between_equals_is_none() {
     });
 }
 
+/// Integers that a type does not hold wrap around in it, and a float holds the number.
+#[test]
+fn counted_integers_wrap_in_their_type() {
+    within(|pass| {
+        for (dtype, expected) in [(DType::U8, [255, 0, 255]), (DType::S8, [-1, 0, -1]), (DType::S32, [255, 256, -1])] {
+            let value = pass.integer_value(dtype, vec![255, 256, -1]);
+            assert_eq!(*value.integers().values, expected.map(Some), "{dtype:?}");
+        }
+        let value = pass.integer_value(DType::F32, vec![255, 256, -1]);
+        let numbers = [0, 1, 2].map(|at| pass.world.number(value.floats(), at));
+        assert_eq!(numbers, [255.0, 256.0, -1.0].map(Interval::exact));
+    });
+}
+
 #[test]
 fn nothing_is_known_of_what_is_forgotten() {
     within(|pass| {

@@ -355,6 +355,14 @@ fn kernels_of_loops_end_at_their_limits() {
             assert!(is_irregular(kernel(Interval { lo, hi }, one)) && is_irregular(kernel(one, Interval { lo, hi })));
         }
     }
+    // Each end of the result by itself.
+    let of = |lo: f64, hi: f64| Interval { lo, hi };
+    for (x, y) in [(of(-2.0, -1.0), 1.0), (of(-1.0, 1.0), 1.0), (of(1.0, 0.75 * high), 0.75 * high)] {
+        let y = exact(y);
+        for (x, y) in [(x, y), (x.neg(), y.neg())] {
+            assert!(is_irregular(kernels::add(x, y)) && is_irregular(kernels::sub(x, y.neg())), "{x:?}, {y:?}");
+        }
+    }
     for special in [Interval::UNKNOWN, Interval::NAN, exact(f64::INFINITY)] {
         for kernel in [kernels::add, kernels::sub, kernels::mul, kernels::div] {
             let results = [kernel(special, one), kernel(one, special)];

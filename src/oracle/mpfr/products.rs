@@ -147,14 +147,25 @@ impl Mpfr {
             let has_form = between.is_some() || !is_rational && Terms::are_constant(&terms, [i, j]);
             let form = if has_form { Terms::form(&terms, [i, j]) } else { None };
             numbers[row * n + column] = match (between, form.as_ref().and_then(Form::as_rational)) {
-                // Without infinities and NaN, and a sum of products is never -0.
-                (_, Some(value)) if value.is_zero() => Rc::new(Between::exact(0.0)),
+                (_, Some(value)) if value.is_zero() => Rc::new(
+                    self.zero_of(&(0..k).map(|l| (left.entry(row, l), right.entry(column, l))).collect::<Vec<_>>()),
+                ),
                 (_, Some(value)) => Rc::new(Between::of_rational(value, self.bits)),
                 (Some(between), None) => Rc::new(self.with_form(between, form)),
                 (None, None) => dot(self, [lhs, rhs], [starts[0] + row * k, starts[1] + column], [k, n]),
             };
         }
         numbers
+    }
+
+    /// A dot of finite numbers that is zero, with its sign as far as it is known: -0 only if nothing but -0 is added.
+    fn zero_of(&self, factors: &[(Rc<Between>, Rc<Between>)]) -> Between {
+        let products: Vec<Between> = factors.iter().map(|(x, y)| self.mul(x, y)).collect();
+        let is_negative = |product: &Between| matches!(product, Between::Exact(value) if value.is_sign_negative());
+        match products.iter().all(|product| product.may_be_negative_zero()) {
+            true if !products.is_empty() && products.iter().all(is_negative) => Between::exact(-0.0),
+            all_may_be_negative => Between::rest_zero(!all_may_be_negative),
+        }
     }
 
     /// Dots of the middles one by one, those that are wanted.
@@ -191,6 +202,8 @@ fn infinity() -> Float {
 mod tests {
     use super::*;
     use crate::column::Column;
+
+    const INFINITY: f64 = f64::INFINITY;
 
     fn real(mpfr: &Mpfr, lo: f64, hi: f64) -> Rc<Between> {
         let end = |value| Float::with_val(f64::MANTISSA_DIGITS, value);
@@ -332,6 +345,51 @@ mod tests {
             });
             assert!(wide(&x.fine_radius(&y)) >= most, "fine: {round}");
             assert!(wide(&x.coarse_radius(&y)) >= most, "coarse: {round}");
+        }
+    }
+
+    /// Nothing is left of a dot whose terms cancel or vanish, however it is computed: its zero has the sign of the sum of its
+    /// products, which is -0 where all of them are.
+    #[test]
+    fn dots_that_vanish_have_the_sign_of_their_products() {
+        const K: usize = 40;
+        type Weight = fn(usize) -> f64;
+        let weights: [Weight; 4] = [|_| 0.0, |_| -0.0, |l| [1.0, -1.0][l % 2], |l| [0.0, -0.0][l % 2]];
+        let mut signs = [0; 2];
+        for (lo, hi) in [(1.0, 1.5), (-1.5, -1.0), (-1.0, 1.0), (1.0, INFINITY), (-INFINITY, -1.0)] {
+            for (weight, n) in weights.iter().flat_map(|weight| [1, 128].map(|n| (weight, n))) {
+                let mut mpfr = Mpfr::new(80);
+                let row = Reals::Enclosed(Column::new(vec![real(&mpfr, lo, hi); K]));
+                let column = Reals::Plain(Column::new((0..K * n).map(|at| weight(at / n)).collect()));
+                let dots = mpfr.products([&row, &column], [0; 2], [1, K, n], None);
+                let expected = dot(&mut mpfr, [&row, &column], [0; 2], [K, n]);
+                let bits = |x: &Between| x.ends().map(|(lo, hi)| [lo, hi].map(|end| end.to_f64().to_bits()));
+                assert_eq!(bits(&dots[0]), bits(&expected), "{lo} to {hi} times {} and {}, {n}", weight(0), weight(1));
+                for (count, zero) in signs.iter_mut().zip([0.0f64, -0.0]) {
+                    *count += usize::from(bits(&dots[0]) == Some([zero.to_bits(); 2]));
+                }
+            }
+        }
+        assert!(signs.iter().all(|count| *count >= 8), "{signs:?}");
+    }
+
+    /// A range that comes to zero is none that the middles give, at either end.
+    #[test]
+    fn dots_that_may_be_zero_are_left_to_their_products() {
+        let mpfr = Mpfr::new(53);
+        let vector = |entries: &[(f64, f64)]| {
+            RowOrColumn::new(entries.iter().map(|(lo, hi)| real(&mpfr, *lo, *hi)), 53).unwrap()
+        };
+        for (lo, hi, is_open) in [
+            (0.0, 1.0, true),
+            (-1.0, 0.0, true),
+            (-1.0, 1.0, true),
+            (0.0, 0.0, true),
+            (1.0, 2.0, false),
+            (-2.0, -1.0, false),
+        ] {
+            let found = enclosed(&vector(&[(lo, hi), (0.0, 0.0)]), &vector(&[(1.0, 1.0); 2]), 53);
+            assert_eq!(found.is_none(), is_open, "{lo} to {hi}: {found:?}");
         }
     }
 }

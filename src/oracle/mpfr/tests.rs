@@ -1,6 +1,8 @@
 mod precisions;
 
+use super::reals::Reals;
 use super::*;
+use crate::column::Column;
 
 fn holds(enclosure: &Between, value: &Float) -> bool {
     enclosure.ends().is_some_and(|(lo, hi)| lo <= value && value <= hi)
@@ -160,5 +162,23 @@ fn reciprocal_roots_are_rounded_once() {
             next.next_up();
             assert_eq!(*hi, next, "{x} at {bits} bits");
         }
+    }
+}
+
+/// Values as they came say of themselves what their enclosures say.
+#[test]
+fn plain_values_answer_as_their_enclosures_do() {
+    for value in [0.0, -0.0, f64::from_bits(1), 1.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN] {
+        let plain = Reals::Plain(Column::new(vec![1.0, value]));
+        let enclosed = Reals::Enclosed(Column::new(terms(&[1.0, value])));
+        for reals in [&plain, &enclosed] {
+            assert_eq!((reals.is_zero(0), reals.is_zero(1)), (false, value == 0.0), "{value}");
+            assert_eq!(reals.all_numbers(), !value.is_nan(), "{value}");
+        }
+        assert_eq!(
+            (plain.are_plain_and_finite(), enclosed.are_plain_and_finite()),
+            (value.is_finite(), false),
+            "{value}"
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! One file against itself with an edit that the expressions do not see.
 
-use ulpgate::diff::{ChangeKind, Difference};
+use ulpgate::diff::{ChangeKind, Difference, difference};
 
-use super::{kinds, lines, of_texts, replaced, text};
+use super::{import, kinds, lines, of_texts, replaced, text};
 
 /// Integers are left to compilers, but not where one file is the other with an edit.
 #[test]
@@ -192,4 +192,94 @@ fn the_rounding_that_ends_an_operation_is_one_before_a_narrower() {
         )
     };
     assert_eq!(lines(&of_texts(&moved("bf16"), &moved("f32"))), [""; 0]);
+}
+
+/// A program of one float result, and of a second one that these lines make of integers `v` and `w`.
+fn of_integers(last: &str) -> String {
+    format!(
+        "HloModule m\nadds {{\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT r = s32[] add(a, b)\n}}\n\
+         most {{\n  a = s32[] parameter(0)\n  b = s32[] parameter(1)\n  ROOT r = s32[] maximum(a, b)\n}}\n\
+         ENTRY main {{\n  x = f32[8] parameter(0)\n  v = s32[8] parameter(1)\n  w = s32[2] parameter(2)\n  \
+         at = s32[2,1] constant({{{{1}},{{3}}}})\n  {last}\n  e = f32[8] exponential(x)\n  \
+         ROOT t = (f32[8], s32[8]) tuple(e, s)\n}}\n"
+    )
+}
+
+/// Another operation on integers, and the same one with another region, change no float and are told of.
+#[test]
+fn integers_that_no_float_depends_on_are_compared() {
+    let scatter = |step: &str| {
+        of_integers(&format!(
+            "s = s32[8] scatter(v, at, w), update_window_dims={{}}, inserted_window_dims={{0}}, \
+             scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, to_apply={step}"
+        ))
+    };
+    assert_eq!(lines(&of_texts(&scatter("adds"), &scatter("adds"))), [""; 0]);
+    let found = of_texts(&scatter("adds"), &scatter("most"));
+    assert_eq!(lines(&found), ["operation-changed s: scatter -> another scatter"]);
+    let pair = |op: &str| of_integers(&format!("s = s32[8] {op}(v, v)"));
+    assert_eq!(lines(&of_texts(&pair("add"), &pair("multiply"))), ["operation-changed s: add -> multiply"]);
+    assert_eq!(lines(&of_texts(&pair("add"), &pair("add"))), [""; 0]);
+}
+
+fn of_floats(operation: &str) -> String {
+    format!(
+        "HloModule m\nENTRY main {{\n  x = f32[8] parameter(0)\n  y = f32[8] parameter(1)\n  \
+         g = pred[8] compare(x, y), direction=LT\n  s = f32[8] {operation}\n  e = f32[8] exponential(s)\n  \
+         ROOT t = (f32[8], pred[8]) tuple(e, g)\n}}\n"
+    )
+}
+
+/// Arithmetic that becomes another operation, and the other way round.
+#[test]
+fn arithmetic_that_becomes_a_choice_is_told_of() {
+    let of = |from: &str, to: &str| lines(&of_texts(&of_floats(from), &of_floats(to)));
+    assert_eq!(of("add(x, y)", "select(g, x, y)"), ["operation-changed s: add -> select"]);
+    assert_eq!(of("select(g, x, y)", "add(x, y)"), ["operation-changed s: select -> add"]);
+    assert_eq!(of("add(x, y)", "add(y, x)"), [""; 0]);
+}
+
+/// Programs that give results of other dims are not two forms of one, of as many elements or not.
+#[test]
+fn results_of_other_dims_are_refused() {
+    let of = |dims: &str| import(&of_integers("s = s32[8] add(v, v)").replace("[8]", dims));
+    for (before, after) in [("[2,4]", "[4,2]"), ("[2,4]", "[8]"), ("[8]", "[9]")] {
+        let refused = difference(&of(before), &of(after), None).unwrap_err().to_string();
+        assert!(refused.contains(&format!("result 0 is f32{before} in BEFORE and f32{after} in AFTER")), "{refused}");
+    }
+    assert!(difference(&of("[2,4]"), &of("[2,4]"), None).is_ok());
+}
+
+/// A constant in two precisions that becomes one was put together; one that becomes two is told of, and each sign by itself
+/// where the sign counts.
+#[test]
+fn constants_in_other_precisions_are_told_of() {
+    let two = "HloModule m\nENTRY main {\n  x = f32[4] parameter(0)\n  c = f32[] constant(0.1)\n  \
+               d = f32[] constant(0.10009765625)\n  cb = f32[4] broadcast(c), dimensions={}\n  \
+               db = f32[4] broadcast(d), dimensions={}\n  p = f32[4] multiply(x, cb)\n  q = f32[4] multiply(x, db)\n  \
+               e = f32[4] exponential(p)\n  r = f32[4] tanh(q)\n  ROOT t = (f32[4], f32[4]) tuple(e, r)\n}\n";
+    let one = replaced(two, "multiply(x, db)", "multiply(x, cb)");
+    let other = replaced(two, "multiply(x, cb)", "multiply(x, db)");
+    assert_eq!(lines(&of_texts(two, &one)), [""; 0]);
+    assert_eq!(lines(&of_texts(two, &other)), [""; 0]);
+    assert_eq!(lines(&of_texts(&one, two)), ["precision-changed cb: 0.1 -> 0.1 and 0.100097656"]);
+    assert_eq!(lines(&of_texts(&one, &other)), ["precision-changed cb: 0.1 -> 0.100097656"]);
+    let picked = "HloModule m\nENTRY main {\n  x = f32[8] parameter(0)\n  g = pred[8] parameter(1)\n  \
+                  k = f32[] constant(-0.1)\n  kb = f32[8] broadcast(k), dimensions={}\n  \
+                  s = f32[8] select(g, x, kb)\n  ROOT p = f32[8] exponential(s)\n}\n";
+    let rounded = replaced(picked, "-0.1)", "-0.10009765625)");
+    assert_eq!(lines(&of_texts(picked, &rounded)), ["precision-changed kb: -0.1 -> -0.100097656"]);
+}
+
+/// A u64 above the largest i64 is no negative number.
+#[test]
+fn large_integers_are_no_negative_numbers() {
+    let of = |lines: &str| {
+        format!(
+            "HloModule m\nENTRY main {{\n  x = f32[2] parameter(0)\n  {lines}\n  ROOT p = f32[2] multiply(x, c)\n}}\n"
+        )
+    };
+    let large = of("u = u64[2] constant({18446744073709551615, 3})\n  c = f32[2] convert(u)");
+    assert_eq!(lines(&of_texts(&large, &large)), [""; 0]);
+    assert_ne!(lines(&of_texts(&large, &of("c = f32[2] constant({-1, 3})"))), [""; 0]);
 }

@@ -14,6 +14,8 @@ pub enum ElementFunction<'a> {
     Argument(usize),
     /// An argument's roundings, in place of operands.
     Source,
+    /// An integer that no f64 holds.
+    Integer(i128),
     /// A sum of terms.
     Sum,
     /// The candidates of a maximum.

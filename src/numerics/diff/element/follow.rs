@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crate::analysis::{Analysis, Precision, accumulates_in};
 use crate::ir::domain::{self, Domain, Ran};
 use crate::ir::{Class, Computation, ComputationId, Instruction, Op, Shape, ValueId, movement};
-use crate::tensor::DType;
+use crate::tensor::{DType, Data};
 
 use super::super::graph::ArithmeticHabits;
 use super::algebra::{Algebra, Element, Print, WHOLE, absorb};
@@ -14,6 +14,7 @@ use super::element_function::{ElementFunction, OperationKey};
 use super::element_room;
 use super::label::{Label, OrderOfAdditions};
 use super::made::{AdditionsId, LabelId, Made, MakingRecord};
+use super::whole_number;
 
 /// Elements that operations of one program read and make at most; beyond, nothing is said about it.
 const BUDGET: u64 = 9_000_000;
@@ -232,15 +233,12 @@ impl<'a> Follower<'a> {
         let op = &instruction.op;
         Ok(match (op.class(), op) {
             (Class::Source, Op::Constant(tensor)) => {
-                let data = tensor.data();
-                let float = data.dtype().is_float();
-                let number = |i| if float { data.get_f64(i) } else { data.get_i64(i) as f64 };
-                FollowedElements::array((0..data.len()).map(|i| Element::number(number(i))).collect())
+                FollowedElements::array((0..tensor.len()).map(|at| constant(tensor.data(), at)).collect())
             }
             (Class::Source, Op::Iota { dim }) => {
                 let mut elements = Vec::with_capacity(instruction.shape.elements());
                 movement::for_each_index(instruction.shape.dims(), |_, index| {
-                    elements.push(Element::number(index[*dim] as f64));
+                    elements.push(counted(site, index[*dim]));
                 });
                 FollowedElements::array(elements)
             }
@@ -378,6 +376,30 @@ pub fn holds(format: Precision, number: f64) -> bool {
         || bits.trailing_zeros() + format.fraction_bits >= 64 && (number as f32).is_normal()
 }
 
+/// A constant's element. Integers that no f64 holds are told apart, and not computed with.
+fn constant(data: &Data, at: usize) -> Element {
+    let dtype = data.dtype();
+    if dtype.is_float() {
+        return Element::number(data.get_f64(at));
+    }
+    let bits = data.get_i64(at);
+    // A u64 comes as the i64 of its bits.
+    let exact = if dtype == DType::U64 { i128::from(bits as u64) } else { i128::from(bits) };
+    match whole_number::wrap(exact, dtype) {
+        Some(number) => Element::number(number),
+        None => Element::atom(ElementFunction::Integer(exact).print()),
+    }
+}
+
+/// A counted number as its type holds it.
+fn counted(site: &FollowedOperation, number: usize) -> Element {
+    let dtype = site.instruction.shape.element_type();
+    match whole_number::wrap(number as i128, dtype) {
+        Some(wrapped) if !dtype.is_float() => Element::number(wrapped),
+        _ => Follower::number(site, number as f64),
+    }
+}
+
 /// Elements that are moved and not changed; of all operands but the start indices.
 fn moved(site: &FollowedOperation, count: usize, starts: &[i64], starts_dims: &[usize]) -> FollowedElements {
     let parts: Vec<(&[Element], &[usize])> = (0..count).map(|at| (site.of(at), site.dims(at))).collect();
@@ -394,9 +416,117 @@ fn results(shape: &Shape, of: &mut impl FnMut(usize) -> Vec<Element>) -> Followe
 
 #[cfg(test)]
 mod tests {
-    use super::holds;
-    use crate::analysis::Precision;
-    use crate::tensor::DType;
+    use super::*;
+    use crate::ir::{Builder, Program};
+    use crate::machine::{Mode, evaluate};
+    use crate::tensor::Tensor;
+
+    /// The elements of a program's results.
+    fn followed(program: &Program) -> Vec<Vec<Element>> {
+        let (analysis, mut algebra) = (Analysis::new(program), Algebra::default());
+        let habits = ArithmeticHabits { plans_code: false, one_pass: false, chip: None, for_tpu: false };
+        let mut follower = Follower::new(&analysis, habits, &mut algebra, 1, &|_| None, &|_| false);
+        let Ok(values) = follower.entry() else { panic!("a program within the budget") };
+        program.outputs().iter().map(|id| values[*id].all().to_vec()).collect()
+    }
+
+    /// Constants of a type, its ends among them.
+    fn constants(dtype: DType) -> Tensor {
+        let data = match dtype.is_float() {
+            true => {
+                let ends = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 3e38, -1e30, 1e-40, 65536.0, -0.0];
+                Data::from_f64s(dtype, &[&ends[..], &[0.0, 1.0, -1.0, 2.5, -300.75, 255.0, 0.1, 1048576.0]].concat())
+            }
+            false => {
+                let bits = 64 - dtype.bits();
+                let fit =
+                    |v: i64| if dtype.is_signed() { v << bits >> bits } else { ((v as u64) << bits >> bits) as i64 };
+                Data::from_i64s(dtype, &[0, 1, -1, 2, 7, 100, 300, i64::MIN, i64::MAX, 1 << 31, (1 << 53) + 1].map(fit))
+            }
+        };
+        let data = data.unwrap();
+        Tensor::new(&[data.len()], data)
+    }
+
+    /// A number that is said of an element without any argument is the one that the machine computes. `least` of the elements
+    /// have one.
+    #[track_caller]
+    fn holds_on_machine(b: Builder, made: ValueId, least: usize) {
+        let program = b.finish(&[("made", made)]).unwrap();
+        let mode = "cpu/highest/off".parse::<Mode>().unwrap();
+        let (elements, made) = (followed(&program).remove(0), evaluate(&program, &mode, &[]).unwrap().remove(0));
+        let mut known = 0;
+        for (at, element) in elements.iter().enumerate() {
+            let (exact, Some(by)) = (made.data().get_f64(at), element.constant()) else { continue };
+            known += 1;
+            assert!(by == exact || by.is_nan() && exact.is_nan(), "{by}, not {exact} at {at} of {made:?} in {program}");
+        }
+        assert!(known >= least, "{known} of {} in {program}", elements.len());
+    }
+
+    const TYPES: [DType; 9] =
+        [DType::F32, DType::BF16, DType::F64, DType::S8, DType::U8, DType::S32, DType::U32, DType::S64, DType::U64];
+
+    /// Conversions between all types, of all constants, and counted numbers.
+    #[test]
+    fn converted_constants_are_those_of_the_machine() {
+        for from in TYPES {
+            for to in TYPES.into_iter().chain([DType::Pred]) {
+                let mut b = Builder::new("converted");
+                let of = b.op(Op::Constant(constants(from)), &[]).unwrap();
+                let made = b.convert(of, to).unwrap();
+                holds_on_machine(b, made, 6);
+            }
+            let mut b = Builder::new("counted");
+            let made = b.iota(from, &[300], 0).unwrap();
+            holds_on_machine(b, made, 300);
+        }
+        let mut b = Builder::new("predicates");
+        let flags = Tensor::new(&[2], Data::from_i64s(DType::Pred, &[0, 1]).unwrap());
+        let of = b.op(Op::Constant(flags), &[]).unwrap();
+        let made = b.convert(of, DType::F32).unwrap();
+        holds_on_machine(b, made, 2);
+    }
+
+    /// Roundings to formats of all widths, of which only some are formats of a type.
+    #[test]
+    fn rounded_constants_are_those_of_the_machine() {
+        for (exponent_bits, mantissa_bits) in [(8, 7), (8, 23), (5, 10), (4, 12), (5, 2), (8, 12), (3, 20)] {
+            let mut b = Builder::new("rounded");
+            let of = b.op(Op::Constant(constants(DType::F32)), &[]).unwrap();
+            let made = b.op(Op::ReducePrecision { exponent_bits, mantissa_bits }, &[of]).unwrap();
+            holds_on_machine(b, made, 0);
+        }
+    }
+
+    /// Integers are the same numbers in another type only if that holds all of them, and bits are those of a number as it is
+    /// rounded.
+    #[test]
+    fn conversions_that_lose_numbers_make_other_elements() {
+        let integers = [DType::S8, DType::U8, DType::S32, DType::U32];
+        for (from, to) in integers.iter().flat_map(|from| integers.iter().map(move |to| (*from, *to))) {
+            let mut b = Builder::new("integers");
+            let x = b.parameter("x", from, &[3]).unwrap();
+            let made = b.convert(x, to).unwrap();
+            let program = b.finish(&[("x", x), ("made", made)]).unwrap();
+            let found = followed(&program);
+            assert_eq!(found[0] == found[1], whole_number::keeps(from, to), "{from} to {to}");
+        }
+        let mut b = Builder::new("bits");
+        let x = b.parameter("x", DType::F32, &[3]).unwrap();
+        let short = b.convert(x, DType::BF16).unwrap();
+        let short = b.convert(short, DType::F32).unwrap();
+        let results =
+            [x, short].map(|of| b.op_of_shape(Op::BitcastConvert, &[of], Shape::array(DType::S32, &[3])).unwrap());
+        let y = b.parameter("y", DType::BF16, &[3]).unwrap();
+        let back = b.op_of_shape(Op::BitcastConvert, &[y], Shape::array(DType::S16, &[3])).unwrap();
+        let back = b.op_of_shape(Op::BitcastConvert, &[back], Shape::array(DType::BF16, &[3])).unwrap();
+        let program = b.finish(&[("bits", results[0]), ("short", results[1]), ("back", back), ("y", y)]).unwrap();
+        let found = followed(&program);
+        assert!(found[0].iter().zip(&found[1]).all(|(one, short)| one.product != short.product));
+        // A float that is made of bits has the roundings of an argument of its type.
+        assert!(found[2].iter().zip(&found[3]).all(|(back, y)| back.way == y.way && back.product != y.product));
+    }
 
     /// One and a last bit is held, and half of that bit is not; nor is what f32 has as a subnormal.
     #[test]

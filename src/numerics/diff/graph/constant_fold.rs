@@ -116,6 +116,73 @@ pub fn splat(tensor: &Tensor) -> Option<f64> {
 }
 
 fn element(tensor: &Tensor, i: usize) -> f64 {
-    let data = tensor.data();
-    if data.dtype().is_float() { data.get_f64(i) } else { data.get_i64(i) as f64 }
+    tensor.data().get_f64(i)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Builder, Program};
+    use crate::tensor::Data;
+
+    /// The numbers that a program's values are.
+    fn folded(program: &Program, ids: &[ValueId]) -> Vec<Option<f64>> {
+        let all = constants(program.entry(), &Regions::new(program));
+        ids.iter().map(|id| all[*id]).collect()
+    }
+
+    /// An array is one number only if all its elements are that number, with its sign.
+    #[test]
+    fn arrays_of_one_number_are_that_number() {
+        let of = |values: &[f64]| splat(&Tensor::new(&[values.len()], Data::from_f64s(DType::F32, values).unwrap()));
+        assert_eq!([of(&[2.5]), of(&[2.5, 2.5]), of(&[2.5; 3])], [Some(2.5); 3]);
+        assert_eq!([of(&[]), of(&[2.5, 1.0]), of(&[2.5, 2.5, 1.0]), of(&[0.0, 0.0, -0.0])], [None; 4]);
+        for dtype in [DType::S8, DType::S32, DType::S64, DType::U32, DType::Pred] {
+            let of = |values: &[i64]| splat(&Tensor::new(&[values.len()], Data::from_i64s(dtype, values).unwrap()));
+            assert_eq!([of(&[1, 1, 1]), of(&[1, 1, 0])], [Some(1.0), None], "{dtype}");
+        }
+        let largest = Tensor::new(&[2], Data::U64(vec![u64::MAX; 2]));
+        assert_eq!(splat(&largest), Some(2f64.powi(64)));
+    }
+
+    /// Reductions that give what each element is are folded; how often a sum adds it, or a product takes it, is not asked.
+    #[test]
+    fn sums_of_one_number_are_not_that_number() {
+        let all = [
+            (Binary::Maximum, f64::NEG_INFINITY, Some(3.0)),
+            (Binary::Minimum, f64::INFINITY, Some(3.0)),
+            (Binary::Add, 0.0, None),
+            (Binary::Multiply, 1.0, None),
+        ];
+        for (binary, init, expected) in all {
+            let mut b = Builder::new("reduced");
+            let three = b.constant(DType::F32, 3.0).unwrap();
+            let array = b.splat(three, &[4]).unwrap();
+            let reduced = b.reduce(binary, array, init, &[0]).unwrap();
+            let program = b.finish(&[("reduced", reduced)]).unwrap();
+            assert_eq!(folded(&program, &[array, reduced]), [Some(3.0), expected], "{}", binary.name());
+        }
+    }
+
+    /// One element that is cut out of a table is a number, wherever it stands; several are not.
+    #[test]
+    fn elements_of_tables_are_numbers_one_by_one() {
+        let mut b = Builder::new("table");
+        let values: Vec<f64> = (0..12).map(f64::from).collect();
+        let table = Tensor::new(&[3, 4], Data::from_f64s(DType::F32, &values).unwrap());
+        let table = b.op(Op::Constant(table), &[]).unwrap();
+        let cut = |b: &mut Builder, [row, column]: [usize; 2], [height, width]: [usize; 2]| {
+            let (start, limit) = (vec![row, column], vec![row + height, column + width]);
+            b.op(Op::Slice { start, limit, stride: vec![1, 1] }, &[table]).unwrap()
+        };
+        let mut ids = Vec::new();
+        for (place, extents) in
+            [([0, 0], [1, 1]), ([1, 2], [1, 1]), ([2, 3], [1, 1]), ([1, 2], [1, 2]), ([0, 1], [2, 1])]
+        {
+            ids.push(cut(&mut b, place, extents));
+        }
+        let program = b.finish(&[("last", ids[4])]).unwrap();
+        assert_eq!(folded(&program, &ids), [Some(0.0), Some(6.0), Some(11.0), None, None]);
+        assert_eq!(folded(&program, &[table]), [None]);
+    }
 }

@@ -152,3 +152,35 @@ fn ulps(value: f64, format: &str) -> String {
         v => format!("{v:.3} ulps of {format}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::{ChangeKind, NotUnderstood};
+
+    /// In JSON each side has its own name.
+    #[test]
+    fn before_and_after_keep_their_names() {
+        let names = |of: &[&str]| of.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let change = Change {
+            kind: ChangeKind::Narrowed,
+            name: "sum".to_string(),
+            op_name: None,
+            before: "sum in f32".to_string(),
+            after: "sum in bf16".to_string(),
+            of_unit: false,
+        };
+        let difference = Difference {
+            changes: vec![change],
+            unmatched: [names(&["a"]), names(&["b", "c"])],
+            not_understood: NotUnderstood { apart: [names(&["lost"]), names(&["new"])], alike: names(&["same"]) },
+            ..Difference::default()
+        };
+        let json = difference.to_json(None);
+        assert_eq!(json["unmatched"], json!({"before": ["a"], "after": ["b", "c"]}));
+        assert_eq!(json["not_understood"], json!({"before": ["lost"], "after": ["new"], "alike": ["same"]}));
+        let (before, after) = (&json["changes"][0]["before"], &json["changes"][0]["after"]);
+        assert_eq!((before, after), (&json!("sum in f32"), &json!("sum in bf16")));
+        assert!(json.get("results").is_none());
+    }
+}

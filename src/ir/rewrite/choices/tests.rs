@@ -1,0 +1,267 @@
+//! The points of small programs, one by one.
+
+use super::*;
+use crate::ir::{Binary, Builder, Compare, Precision as DotPrecision, Shape};
+
+const ROUNDINGS: [Freedom; 1] = [Freedom::Rounding];
+
+/// The points of a program: freedom, number of options, readers.
+fn points(program: &Program, freedoms: &[Freedom]) -> Vec<(Freedom, usize, Vec<String>)> {
+    let choices = Choices::new(program, freedoms, false);
+    choices.points.iter().map(|point| (point.freedom, point.options(), point.readers.clone())).collect()
+}
+
+/// K is cut into two, four and eight blocks, as even as they can be, of two products at least; each number of blocks is
+/// taken where its option is.
+#[test]
+fn dots_are_cut_into_blocks_of_two_products_at_least() {
+    for (k, blocks) in [
+        (3, vec![]),
+        (4, vec![2]),
+        (7, vec![4]),
+        (8, vec![4, 2]),
+        (15, vec![8, 4]),
+        (16, vec![8, 4, 2]),
+        (17, vec![9, 5, 3]),
+        (64, vec![32, 16, 8]),
+    ] {
+        let mut b = Builder::new("dot");
+        let x = b.parameter("x", DType::F32, &[2, k]).unwrap();
+        let y = b.parameter("y", DType::F32, &[k, 3]).unwrap();
+        let dot = b.matmul(x, y, DotPrecision::Highest, DType::F32).unwrap();
+        let program = b.finish(&[("dot", dot)]).unwrap();
+        let choices = Choices::new(&program, &[Freedom::Order], false);
+        assert_eq!(choices.points.len(), usize::from(!blocks.is_empty()), "{k}");
+        for (at, block) in blocks.iter().enumerate() {
+            let taken = choices.take(&[at + 1]);
+            let is_dot = |instruction: &&Instruction| matches!(instruction.op, Op::Dot { .. });
+            let dots: Vec<&Instruction> = taken.entry().instructions.iter().filter(is_dot).collect();
+            let found: Vec<Option<usize>> =
+                dots.iter().map(|dot| dot.tiling().and_then(|tiling| tiling.k_block)).collect();
+            assert_eq!(found, [Some(*block)], "option {} of {k} products", at + 1);
+        }
+        if !blocks.is_empty() {
+            assert!(choices.take(&[0]).entry().instructions.iter().all(|instruction| instruction.tiling().is_none()));
+        }
+    }
+}
+
+/// The types of the sums that a program adds up in.
+fn sums(program: &Program) -> Vec<Option<DType>> {
+    let reduces = program.entry().instructions.iter().filter(|i| matches!(i.op, Op::Reduce { .. }));
+    reduces.map(|instruction| instruction.shape.dtype()).collect()
+}
+
+/// A bf16 sum from zero rounds every addition or once, and the declared way comes first; one from another number keeps its way.
+#[test]
+fn sums_in_bf16_come_first_as_they_are_declared() {
+    let program = |init: f64| {
+        let mut b = Builder::new("sum");
+        let x = b.parameter("x", DType::BF16, &[4, 8]).unwrap();
+        let sum = b.reduce(Binary::Add, x, init, &[1]).unwrap();
+        b.finish(&[("sum", sum)]).unwrap()
+    };
+    let freedoms = [Freedom::Accumulation];
+    for (rounds_steps, first, second) in [(true, DType::BF16, DType::F32), (false, DType::F32, DType::BF16)] {
+        let choices = Choices::new(&program(0.0), &freedoms, rounds_steps);
+        assert_eq!(choices.points.len(), 1);
+        let taken = [0, 1].map(|option| sums(&choices.take(&[option])));
+        assert_eq!(taken, [vec![Some(first)], vec![Some(second)]], "{rounds_steps}");
+        assert!(Choices::new(&program(1.0), &freedoms, rounds_steps).points.is_empty());
+    }
+}
+
+/// Of two products of one sum one is added before it is rounded; those of a reduction only where its order is free.
+#[test]
+fn one_product_of_a_sum_is_contracted() {
+    let contracted = |freedoms: &[Freedom], sums: &dyn Fn(&mut Builder, [ValueId; 3]) -> ValueId| {
+        let mut b = Builder::new("products");
+        let of = ["x", "y", "z"].map(|name| b.parameter(name, DType::F32, &[8]).unwrap());
+        let sum = sums(&mut b, of);
+        let program = b.finish(&[("sum", sum)]).unwrap();
+        points(&program, freedoms).iter().filter(|(freedom, ..)| *freedom == Freedom::Contraction).count()
+    };
+    let product = |b: &mut Builder, x, y| b.binary(Binary::Multiply, x, y).unwrap();
+    let two = |b: &mut Builder, [x, y, z]: [ValueId; 3]| {
+        let (left, right) = (product(b, x, y), product(b, y, z));
+        b.binary(Binary::Add, left, right).unwrap()
+    };
+    let apart = |b: &mut Builder, [x, y, z]: [ValueId; 3]| {
+        let (left, right) = (product(b, x, y), product(b, y, z));
+        let left = b.binary(Binary::Add, left, z).unwrap();
+        let right = b.binary(Binary::Add, right, x).unwrap();
+        b.binary(Binary::Add, left, right).unwrap()
+    };
+    let reduced = |b: &mut Builder, [x, y, _]: [ValueId; 3]| {
+        let product = product(b, x, y);
+        b.reduce(Binary::Add, product, 0.0, &[0]).unwrap()
+    };
+    let (own, order) = ([Freedom::Contraction], [Freedom::Contraction, Freedom::Order]);
+    assert_eq!([contracted(&own, &two), contracted(&own, &apart)], [1, 2]);
+    assert_eq!([contracted(&own, &reduced), contracted(&order, &reduced)], [0, 1]);
+}
+
+/// A reciprocal is in f32, and in bf16 as well where the divisor is.
+#[test]
+fn reciprocals_are_as_narrow_as_their_divisors() {
+    for (dtype, options) in [(DType::F32, 2), (DType::BF16, 3)] {
+        let mut b = Builder::new("quotient");
+        let x = b.parameter("x", DType::F32, &[4, 8]).unwrap();
+        let y = b.parameter("y", dtype, &[4]).unwrap();
+        let spread = b.broadcast(y, &[4, 8], &[0]).unwrap();
+        let divisor = b.convert(spread, DType::F32).unwrap();
+        let quotient = b.binary(Binary::Divide, x, divisor).unwrap();
+        let program = b.finish(&[("quotient", quotient)]).unwrap();
+        let found = points(&program, &[Freedom::Reciprocal]);
+        assert_eq!(found.iter().map(|(_, options, _)| *options).collect::<Vec<_>>(), [options], "{dtype}");
+    }
+}
+
+/// A rounding between an operation and its reader is a choice; operations that only move elements hand it on to their own
+/// readers, a barrier keeps it, and what was no wide value has none. Each operand is read by itself.
+#[test]
+fn roundings_are_chosen_where_they_are_read() {
+    let readers = |steps: &dyn Fn(&mut Builder, ValueId) -> ValueId| {
+        let mut b = Builder::new("roundings");
+        let x = b.parameter("x", DType::BF16, &[2, 4]).unwrap();
+        let last = steps(&mut b, x);
+        let program = b.finish(&[("last", last)]).unwrap();
+        points(&program, &ROUNDINGS).into_iter().map(|(_, options, _)| options).collect::<Vec<_>>()
+    };
+    let square = |b: &mut Builder, x| b.binary(Binary::Multiply, x, x).unwrap();
+    let wide = |b: &mut Builder, x| b.convert(x, DType::F32).unwrap();
+    let turned = |b: &mut Builder, x| b.op(Op::Transpose { permutation: vec![1, 0] }, &[x]).unwrap();
+    assert_eq!(readers(&|b, x| wide(b, x)), [0; 0]);
+    assert_eq!(
+        readers(&|b, x| {
+            let x = square(b, x);
+            wide(b, x)
+        }),
+        [2]
+    );
+    assert_eq!(
+        readers(&|b, x| {
+            let x = square(b, x);
+            square(b, x)
+        }),
+        [2, 2]
+    );
+    assert_eq!(
+        readers(&|b, x| {
+            let x = square(b, x);
+            let x = turned(b, x);
+            wide(b, x)
+        }),
+        [2]
+    );
+    assert_eq!(
+        readers(&|b, x| {
+            let x = turned(b, x);
+            wide(b, x)
+        }),
+        [0; 0]
+    );
+    let barred = |b: &mut Builder, x| {
+        let x = square(b, x);
+        let x = b.op(Op::OptimizationBarrier, &[x]).unwrap();
+        wide(b, x)
+    };
+    assert_eq!(readers(&barred), [0; 0]);
+    let largest = |b: &mut Builder, x| {
+        let x = b.reduce(Binary::Maximum, x, f64::NEG_INFINITY, &[1]).unwrap();
+        wide(b, x)
+    };
+    assert_eq!(readers(&largest), [0; 0]);
+    assert_eq!(
+        readers(&|b, x| {
+            let x = square(b, x);
+            largest(b, x)
+        }),
+        [2, 2]
+    );
+}
+
+/// A loop that carries an array and adds its square to it in each of three trips, in steps of this type.
+fn looped(b: &mut Builder, x: ValueId, dtype: DType) -> ValueId {
+    let dims = b.shape(x).dims().to_vec();
+    let take = |b: &mut Builder| {
+        Ok::<_, crate::ir::ShapeError>((b.parameter("i", DType::S32, &[])?, b.parameter("s", dtype, &dims)?))
+    };
+    let condition = b.region("condition", |b| {
+        let (i, _) = take(b)?;
+        let end = b.constant(DType::S32, 3.0)?;
+        b.compare(Compare::Lt, i, end)
+    });
+    let body = b.region("body", |b| {
+        let (i, s) = take(b)?;
+        let square = b.binary(Binary::Multiply, s, s)?;
+        let most = b.reduce(Binary::Maximum, square, f64::NEG_INFINITY, &[0])?;
+        let most = b.splat(most, &dims)?;
+        let sum = b.binary(Binary::Add, s, most)?;
+        let one = b.constant(DType::S32, 1.0)?;
+        let next = b.binary(Binary::Add, i, one)?;
+        b.op(Op::Tuple, &[next, sum])
+    });
+    let zero = b.constant(DType::S32, 0.0).unwrap();
+    let op = Op::While { condition: condition.unwrap(), body: body.unwrap() };
+    let last = b.op(op, &[zero, x]).unwrap();
+    b.tuple_element(last, 1).unwrap()
+}
+
+/// Whether each region that an instruction applies is one of its kind: a step of two parameters for a reduction, a predicate for
+/// a loop's end, a state for its body.
+fn regions_fit(program: &Program) {
+    for computation in &program.computations {
+        for instruction in &computation.instructions {
+            let region = |id: ComputationId| &program.computations[id];
+            let root = |id: ComputationId| &region(id).instructions[region(id).root].shape;
+            match &instruction.op {
+                Op::Reduce { to_apply, .. } => {
+                    assert_eq!(region(*to_apply).parameter_shapes().len(), 2, "{}", instruction.name);
+                    assert_eq!(root(*to_apply).dtype(), instruction.shape.dtype(), "{}", instruction.name);
+                }
+                Op::While { condition, body } => {
+                    assert_eq!(root(*condition).dtype(), Some(DType::Pred), "{}", instruction.name);
+                    assert_eq!(root(*body), &instruction.shape, "{}", instruction.name);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Loops whose bodies are rewritten find their regions, and all points of a program stand in its order, those of a body in each of
+/// its trips.
+#[test]
+fn bodies_of_loops_find_their_regions() {
+    let mut b = Builder::new("loops");
+    let x = b.parameter("x", DType::BF16, &[4]).unwrap();
+    let first = looped(&mut b, x, DType::BF16);
+    let between = b.binary(Binary::Multiply, first, first).unwrap();
+    let wide = b.convert(between, DType::F32).unwrap();
+    let second = looped(&mut b, wide, DType::F32);
+    let last = b.reduce(Binary::Add, second, 0.0, &[0]).unwrap();
+    let program = b.finish(&[("last", last), ("first", first)]).unwrap();
+    regions_fit(&program);
+    let freedoms = [Freedom::Rounding, Freedom::Contraction, Freedom::Accumulation];
+    let choices = Choices::new(&program, &freedoms, false);
+    assert!(choices.points.windows(2).all(|pair| pair[0].places[0].value < pair[1].places[0].value));
+    assert!(choices.points.iter().any(|point| point.places.len() == 3), "{:?}", choices.points);
+    regions_fit(&choices.program);
+    let all: Vec<Vec<usize>> =
+        [0, 1].map(|option| choices.points.iter().map(|p| option.min(p.options() - 1)).collect()).to_vec();
+    for taken in &all {
+        let program = choices.take(taken);
+        regions_fit(&program);
+        let loops = program.entry().instructions.iter().filter(|i| matches!(i.op, Op::While { .. })).count();
+        assert_eq!(loops, 2);
+    }
+    let rewritten = loops::rewrite_bodies(&program, &|body| normalize::apply(body, &normalize::sites(body)).program);
+    regions_fit(&rewritten);
+    assert_eq!(rewritten.computations.iter().filter(|c| c.name == "condition").count(), 2);
+    let bodies = |program: &Program| -> Vec<Shape> {
+        let of = |c: &Computation| c.instructions[c.root].shape.clone();
+        program.computations.iter().filter(|c| c.name == "body").map(of).collect()
+    };
+    assert_eq!(bodies(&rewritten), bodies(&program));
+}
