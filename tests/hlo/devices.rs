@@ -486,16 +486,20 @@ fn rows_are_exchanged_by_their_sizes() {
     assert_eq!(firsts, [[1.0, 6.0, 7.0, 8.0, 0.5], [0.5, 0.5, 0.5, 2.0, 3.0]]);
 }
 
-/// Instructions and operands of a program, and the characters that `show` prints of it.
-fn work(text: &str) -> [usize; 2] {
+/// Instructions and operands of a program, and the characters that `show` prints of it, for people and as JSON.
+fn work(text: &str) -> [usize; 3] {
     let import = ulpgate::hlo::lower_with_opaque(&ulpgate::hlo::parse(text).unwrap()).unwrap();
     let entry = import.program.entry();
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("work-{}.hlo", text.len()));
     std::fs::write(&path, text).unwrap();
-    let shown =
-        Command::new(env!("CARGO_BIN_EXE_ulpgate")).args(["hlo", "show", path.to_str().unwrap()]).output().unwrap();
-    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
-    [entry.instructions.iter().map(|instruction| 1 + instruction.operands.len()).sum(), shown.stdout.len()]
+    let shown = |more: &[&str]| {
+        let ulpgate = Command::new(env!("CARGO_BIN_EXE_ulpgate")).args(["hlo", "show"]).arg(&path).args(more).output();
+        let shown = ulpgate.unwrap();
+        assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+        shown.stdout.len()
+    };
+    let operands = entry.instructions.iter().map(|instruction| 1 + instruction.operands.len()).sum();
+    [operands, shown(&[]), shown(&["--json"])]
 }
 
 /// Twice the devices are twice the work, and no more: of an exchange between all devices, and of one that is not understood.
@@ -526,7 +530,9 @@ fn work_grows_with_the_devices_and_not_with_their_square() {
     ];
     for program in programs {
         let [few, many] = [16, 64].map(|n| work(&program(n)));
-        for (what, (few, many)) in ["operands", "characters"].iter().zip(few.into_iter().zip(many)) {
+        for (what, (few, many)) in
+            ["operands", "characters", "characters of JSON"].iter().zip(few.into_iter().zip(many))
+        {
             assert!(many < 5 * few, "{what}: {few} of 16 devices, {many} of 64\n{}", program(16));
         }
     }

@@ -685,3 +685,46 @@ fn the_table_of_dropped_roundings_is_linear() {
     // Eight times the lines: quadratic time would be 64 times as long.
     assert!(many < 24.0 * few, "{few} s for 500, {many} s for 4000");
 }
+
+/// A concatenation of many values for many readers is a reader of its own, which sees each value as those behind it do; one of few
+/// values hands them on to its readers.
+#[test]
+fn an_exchange_is_a_reader_that_sees_what_those_behind_it_see() {
+    let flow_of = |count: usize| {
+        let sent =
+            |at: usize| format!("  x{at} = f32[4]{{0}} parameter({at})\n  v{at} = f32[4]{{0}} exponential(x{at})\n");
+        let sent: String = (0..count).map(sent).collect();
+        let names: Vec<String> = (0..count).map(|at| format!("v{at}")).collect();
+        let reader = |at: usize| {
+            format!("  c{at} = bf16[{0}]{{0}} convert(j)\n  r{at} = bf16[{0}]{{0}} negate(c{at})\n", 4 * count)
+        };
+        let readers: String = (0..count)
+            .map(|at| reader(at) + &format!("  e{at} = bf16[{}]{{0}} exponential(r{at})\n", 4 * count))
+            .collect();
+        let shapes = vec![format!("bf16[{}]{{0}}", 4 * count); count].join(", ");
+        let results: Vec<String> = (0..count).map(|at| format!("e{at}")).collect();
+        let text = format!(
+            "HloModule m\n\nENTRY e {{\n{sent}  l = f32[4]{{0}} log(v0)\n  j = f32[{}]{{0}} \
+             concatenate({}), dimensions={{0}}\n{readers}  ROOT t = (f32[4]{{0}}, {shapes}) tuple(l, {})\n}}\n",
+            4 * count,
+            names.join(", "),
+            results.join(", ")
+        );
+        flow::flow(&lower(&parse(&text).unwrap()).unwrap(), false, &[])
+    };
+    let seen = |flow: &Flow, name: &str| -> Vec<(String, Option<Precision>)> {
+        value(flow, name).uses.iter().map(|one| (one.reader.clone(), one.holds)).collect()
+    };
+    let many = flow_of(9);
+    assert_eq!(seen(&many, "v0"), [("l".to_string(), Some(F32)), ("j".to_string(), Some(BF16))]);
+    assert_eq!(seen(&many, "v8"), [("j".to_string(), Some(BF16))]);
+    assert_eq!(value(&many, "v8").uses[0].rounded_by.as_deref(), Some("c0"));
+    assert_eq!(value(&many, "j").reads.len(), 9);
+    assert_eq!(seen(&many, "j"), (0..9).map(|at| (format!("e{at}"), Some(BF16))).collect::<Vec<_>>());
+    let disagree = |flow: &Flow| flow.findings.iter().find(|f| f.values == ["v0"]).map(|f| f.kind);
+    assert_eq!(disagree(&many), Some(FindingKind::TwoViews));
+    let few = flow_of(8);
+    assert_eq!(disagree(&few), Some(FindingKind::TwoViews));
+    assert_eq!(seen(&few, "v1"), (0..8).map(|at| (format!("e{at}"), Some(BF16))).collect::<Vec<_>>());
+    assert!(value(&few, "j").passage && value(&few, "j").uses.is_empty());
+}

@@ -35,6 +35,25 @@ pub struct View {
     pub conversions: Vec<ValueId>,
 }
 
+/// The most values, and the most readers, that a concatenation hands on without a mention of its own.
+const FEW: usize = 8;
+
+/// Whether a value is a concatenation of many values for many readers, as devices make one of what they send each other. It is a reader
+/// and a value of its own: each part named beside each reader would be the square of what the program has.
+fn is_exchange(analysis: &Analysis, id: ValueId) -> bool {
+    let instructions = &analysis.program.entry().instructions;
+    if instructions[id].operands.len() <= FEW || !matches!(instructions[id].op, Op::Concatenate { .. }) {
+        return false;
+    }
+    let mut users = &analysis.users()[id];
+    while let [user] = users[..]
+        && instructions[user].op.class() == Class::Moves
+    {
+        users = &analysis.users()[user];
+    }
+    users.len() > FEW
+}
+
 /// Whether an operation hands on the numbers that it is given, up to rounding and sign: moves, conversions between
 /// floats, elements of tuples, negation.
 pub fn is_passage(analysis: &Analysis, id: ValueId) -> bool {
@@ -46,7 +65,7 @@ pub fn is_passage(analysis: &Analysis, id: ValueId) -> bool {
             let from_float = instruction.operands.first().is_some_and(|o| held[*o].first().is_some());
             from_float && held[id].first().is_some()
         }
-        ref op => op.class() == Class::Moves,
+        ref op => op.class() == Class::Moves && !is_exchange(analysis, id),
     }
 }
 
@@ -72,13 +91,37 @@ pub fn views(analysis: &Analysis) -> Vec<Vec<View>> {
         results.entry(output).or_default().push(position);
     }
     let walk = UseWalk { analysis, results };
-    (0..entry.instructions.len())
-        .map(|id| match entry.instructions[id].op {
+    let mut views = vec![Vec::new(); entry.instructions.len()];
+    // Readers first: an exchange is told as those behind it see it.
+    for id in (0..views.len()).rev() {
+        views[id] = match entry.instructions[id].op {
             Op::Constant(_) | Op::Iota { .. } => Vec::new(),
             _ if is_passage(analysis, id) => Vec::new(),
-            _ => walk.from(id),
-        })
-        .collect()
+            _ => walk.from(id, &views),
+        };
+    }
+    views
+}
+
+/// A value as it is seen behind an exchange: once in each precision.
+fn through(entry: &Computation, step: &Step, exchange: ValueId, behind: &[View]) -> Vec<View> {
+    let mut views: Vec<View> = Vec::new();
+    let operands = || entry.instructions[exchange].operands.iter().enumerate().filter(|(_, o)| **o == step.id);
+    for seen in behind {
+        let holds = step.holds.zip(seen.holds).map(|(own, seen)| own.round_to(seen));
+        if views.iter().any(|view| view.holds == holds) {
+            continue;
+        }
+        let rounded_by = if holds == step.holds { step.rounded_by } else { seen.rounded_by };
+        let conversions = [step.conversions.as_slice(), &seen.conversions].concat();
+        views.extend(operands().map(|(operand, _)| View {
+            reader: Reader::Value { id: exchange, operand },
+            holds,
+            rounded_by,
+            conversions: conversions.clone(),
+        }));
+    }
+    views
 }
 
 struct UseWalk<'a> {
@@ -97,7 +140,8 @@ struct Step {
 }
 
 impl UseWalk<'_> {
-    fn from(&self, source: ValueId) -> Vec<View> {
+    /// The readers of a value, of which those of later ones are known.
+    fn from(&self, source: ValueId, later: &[Vec<View>]) -> Vec<View> {
         let (entry, held) = (self.analysis.program.entry(), self.analysis.precisions());
         let mut views: Vec<View> = Vec::new();
         let mut known: HashSet<(Reader, Option<Precision>, Option<ValueId>)> = HashSet::new();
@@ -105,13 +149,19 @@ impl UseWalk<'_> {
         let mut seen = HashSet::new();
         let mut open = std::collections::VecDeque::from([start]);
         while let Some(step) = open.pop_front() {
-            let mut add = |reader: Reader, holds: Option<Precision>, rounded_by: Option<ValueId>| {
-                if known.insert((reader, holds, rounded_by)) {
-                    views.push(View { reader, holds, rounded_by, conversions: step.conversions.clone() });
+            let view = |reader: Reader, holds: Option<Precision>, rounded_by: Option<ValueId>| View {
+                reader,
+                holds,
+                rounded_by,
+                conversions: step.conversions.clone(),
+            };
+            let mut add = |view: View| {
+                if known.insert((view.reader, view.holds, view.rounded_by)) {
+                    views.push(view);
                 }
             };
             for position in self.results.get(&step.id).into_iter().flatten() {
-                add(Reader::Result(*position), step.holds, step.rounded_by);
+                add(view(Reader::Result(*position), step.holds, step.rounded_by));
             }
             let mut last = None;
             for user in &self.analysis.users()[step.id] {
@@ -127,11 +177,15 @@ impl UseWalk<'_> {
                 if !is_passage(self.analysis, *user) {
                     // What integers are used for says nothing about precision.
                     if let Some(holds) = step.holds {
+                        if is_exchange(self.analysis, *user) && !later[*user].is_empty() {
+                            through(entry, &step, *user, &later[*user]).into_iter().for_each(&mut add);
+                            continue;
+                        }
                         let operands = reading.operands.iter().enumerate().filter(|(_, o)| **o == step.id);
                         let taken = holds.round_to(taken_in(entry, reading));
                         let rounded_by = if taken == holds { step.rounded_by } else { Some(*user) };
                         operands.for_each(|(operand, _)| {
-                            add(Reader::Value { id: *user, operand }, Some(taken), rounded_by);
+                            add(view(Reader::Value { id: *user, operand }, Some(taken), rounded_by));
                         });
                     }
                     continue;
