@@ -86,6 +86,14 @@ pub fn run(arguments: &GateArguments, out: &mut dyn Write) -> Result<Exit, Failu
         if arguments.bless {
             let accepted = differences.len() - count(RowChange::Stray);
             writeln!(out, "{} accepted into {}.", quantity(accepted, "difference"), baseline.display())?;
+            if !findings.is_empty() {
+                writeln!(
+                    out,
+                    "{} not expected: --bless accepts reports, and no finding.",
+                    quantity(findings.len(), "finding")
+                )?;
+                next_step(&[], &findings, out)?;
+            }
         } else {
             writeln!(
                 out,
@@ -117,7 +125,9 @@ pub fn run(arguments: &GateArguments, out: &mut dyn Write) -> Result<Exit, Failu
 /// Writes the files of the baseline anew, and removes those that are gone.
 fn accept(baseline: &Path, differences: &[Difference], files: &[File]) -> Result<(), Failure> {
     report::write_all(baseline, files)?;
-    let gone = |d: &&Difference| d.change == RowChange::Gone && d.row.is_empty();
+    // A line that is gone is no file that is gone.
+    let is_written = |name: &str| files.iter().any(|file| file.name == name);
+    let gone = |d: &&Difference| d.change == RowChange::Gone && d.row.is_empty() && !is_written(&d.file);
     differences.iter().filter(gone).try_for_each(|d| report::remove(&baseline.join(&d.file)))?;
     Ok(())
 }

@@ -231,12 +231,27 @@ fn the_gate_tells_new_from_gone_and_bless_accepts() {
     assert!(folder.exits(0, &["gate"]).out.starts_with("stray: notes.csv: it is no report\n"));
     assert!(folder.exits(0, &["gate", "--bless"]).out.contains("0 differences accepted"));
     assert_eq!(folder.read("reports/notes.csv"), "a,b\n1,2\n");
+    // A suite that is gone takes its report and its lines of others along, and no other file.
+    fs::remove_file(folder.path("suites/tiny.toml")).unwrap();
+    let out = folder.exits(1, &["gate"]).out;
+    assert!(out.contains("\ngone: tiny.csv: no suite gives this report") && out.contains("gone: SUMMARY.md"), "{out}");
+    folder.exits(0, &["gate", "--bless"]);
+    assert_eq!(
+        folder.names("reports"),
+        ["SUMMARY.md", "fingerprints.csv", "growth-points.csv", "growth.csv", "notes.csv", "softmax.csv"]
+    );
+    folder.exits(0, &["gate"]);
 }
 
 #[test]
 fn bless_does_not_excuse_an_unexpected_finding() {
     let folder = Folder::new(&[("keep", &edited(KEEP, &[("EXCESS", "cpu")]))]);
-    folder.exits(1, &["gate", "--bless"]);
+    let blessed = folder.exits(1, &["gate", "--bless"]).out;
+    assert!(
+        blessed
+            .contains("1 finding not expected: --bless accepts reports, and no finding.\nNext: `ulpgate explain keep/"),
+        "{blessed}"
+    );
     let out = folder.exits(1, &["gate"]).out;
     assert!(out.contains("0 better, 0 worse, 0 new, 0 gone") && out.contains("1 finding not expected"), "{out}");
     let named = "unexpected-finding: dropped_token in keep/keep_max";

@@ -6,7 +6,7 @@ use serde_json::Value;
 use ulpgate::file::safetensors;
 use ulpgate::hlo::{lower_with_libraries, parse};
 use ulpgate::ir::Program;
-use ulpgate::judge::{Recording, Verdict};
+use ulpgate::judge::{self, Recording, Verdict};
 use ulpgate::layers::{Layers, Settings, layers};
 use ulpgate::subject::evaluate;
 use ulpgate::tensor::{DType, Data, Tensor};
@@ -289,4 +289,37 @@ fn a_decision_is_left_to_judge() {
     assert!(honest.first_outside == [None, None], "{honest:?}");
     let wrong = judged([1.0, 0.0, 1.0, 3.0]);
     assert_eq!(wrong.first_outside, [None, Some("y".to_string())], "{wrong:?}");
+}
+
+/// Arrays of which no name fits are taken in their order, and both commands say so; with names or a mapping there is nothing to say.
+#[test]
+fn arrays_that_only_their_order_pairs_are_told() {
+    let text = "HloModule two\nENTRY main { x = f32[4] parameter(0) y = f32[4] parameter(1) \
+        s = f32[4] add(x, y) p = f32[4] multiply(x, y) ROOT t = (f32[4], f32[4]) tuple(s, p) }";
+    let program = lower_with_libraries(&parse(text).unwrap()).unwrap().program;
+    let drawn = |at: f32| Tensor::new(&[4], Data::F32((0..4u8).map(|i| at + f32::from(i) * 0.37).collect()));
+    let arguments = [drawn(0.3), drawn(1.1)];
+    let results = evaluate(&program, &"v5e/highest/off".parse().unwrap(), &arguments).unwrap();
+    let recorded = |names: [&str; 2]| {
+        Recording::of_arrays(
+            names.iter().zip(&results).map(|(name, result)| (name.to_string(), result.clone())).collect(),
+        )
+    };
+    let notes = |recording: &Recording| {
+        let judged = judge::judge(&program, &arguments, recording, &judge::Settings::default()).unwrap();
+        let layered = layers(&program, &arguments, [recording, recording], &Settings::default()).unwrap();
+        assert!(judged.results.iter().all(|one| one.verdict == Verdict::Bits), "{judged:?}");
+        [judged.notes, layered.notes].map(|notes| notes.join("\n"))
+    };
+    let note =
+        "no name of the arrays fits, so its arrays are taken in their order: sum=out0, product=out1; --map NAME=RESULT";
+    for told in notes(&recorded(["sum", "product"])) {
+        assert!(told.contains(note), "{told}");
+    }
+    let named = notes(&recorded(["out0", "out1"]));
+    assert!(named.iter().all(|told| !told.contains("order")), "{named:?}");
+    let mapped =
+        recorded(["sum", "product"]).map(vec![("product".into(), "out1".into()), ("sum".into(), "out0".into())]);
+    let judged = judge::judge(&program, &arguments, &mapped, &judge::Settings::default()).unwrap();
+    assert!(judged.notes.iter().all(|told| !told.contains("order")), "{:?}", judged.notes);
 }

@@ -75,6 +75,14 @@ fn the_machine_is_the_one_of_the_folder() {
     let own = folder.exits(0, &["same", "tpu/models/f.hlo", "tpu/models/f.hlo"]).out;
     assert!(own.contains("rests on: the emulated machine v5e/default/as-compiled\n"), "{own}");
     folder.exits(0, &["hlo", "diff", "tpu/models/f.hlo", "tpu/models/f.hlo"]);
+    // The folder of the compiler stands below it.
+    for (below, mode) in [("tpu/v4", "v4/default/as-compiled"), ("cpu", "xla-cpu/default/as-compiled")] {
+        let file = format!("tpu/10/{below}/f.hlo");
+        fs::create_dir_all(folder.path(&file).parent().unwrap()).unwrap();
+        folder.write(&file, &program("ROOT r = f32[64] multiply(x, x)"));
+        let own = folder.exits(0, &["same", &file, &file]).out;
+        assert!(own.contains(&format!("rests on: the emulated machine {mode}\n")), "{own}");
+    }
     // Of two chips neither is meant, and a flag is followed before a folder.
     for more in [
         &["a/tpu/v4/f.hlo", "b/tpu/tpu7x/f.hlo"][..],

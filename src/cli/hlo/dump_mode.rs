@@ -45,12 +45,16 @@ pub(crate) fn mode_help() -> String {
 pub(super) fn mode_of(path: &Path) -> Result<Option<Mode>, Failure> {
     let parent = path.parent().unwrap_or(Path::new(""));
     let folders: Vec<&str> = parent.iter().filter_map(|part| part.to_str()).collect();
-    let chip = match folders.iter().position(|folder| *folder == "tpu") {
-        Some(at) => folders.get(at + 1).copied(),
-        None => folders.iter().find_map(|folder| chip_of_dumps(folder)),
-    };
-    let Some(chip) = chip else { return Ok(None) };
-    let mode = format!("{chip}/default/as-compiled").parse();
-    mode.map(Some)
+    let mode = |chip: &str| format!("{chip}/default/as-compiled").parse::<Mode>();
+    // The innermost folder that names one: folders of one's own around it may be called tpu as well.
+    let below_tpu = |at: usize| at.checked_sub(1).is_some_and(|outer| folders[outer] == "tpu");
+    let known = folders.iter().enumerate().rev().find_map(|(at, folder)| match chip_of_dumps(folder) {
+        Some(chip) => mode(chip).ok(),
+        None => below_tpu(at).then(|| mode(folder).ok()).flatten(),
+    });
+    let unknown = folders.iter().position(|folder| *folder == "tpu").and_then(|at| folders.get(at + 1));
+    let (None, Some(chip)) = (&known, unknown) else { return Ok(known) };
+    mode(chip)
+        .map(Some)
         .map_err(|error| Failure::Message(format!("{} says no machine ({error}); --mode does", parent.display())))
 }

@@ -64,8 +64,14 @@ impl Compared<'_> {
             ),
             (Some(inputs), None) => {
                 let source = source_of(self.before);
-                let source = source.as_deref().map_or("PROGRAM.before.hlo".to_string(), shown);
-                let inputs = shown(inputs);
+                // Of folders one pair is named: `explore` takes a file.
+                let of_pair = |folder: &Path, ending: &str| shown(&folder.join(format!("PROGRAM.{ending}")));
+                let source = match source.as_deref() {
+                    Some(source) => shown(source),
+                    None if self.before.is_dir() => of_pair(self.before, "before.hlo"),
+                    None => "PROGRAM.before.hlo".to_string(),
+                };
+                let inputs = if inputs.is_dir() { of_pair(inputs, "inputs.safetensors") } else { shown(inputs) };
                 if self.has_equal_tokens {
                     return format!(
                         "Next: the tokens are equal for these inputs; `ulpgate explore {source} --inputs {inputs}` says whether any \

@@ -50,6 +50,7 @@ pub use sampled_block::LARGE;
 pub(crate) use members::work;
 use members::{Member, Members};
 use recording::Found;
+pub(crate) use recording::pairing_note;
 
 /// The answer for one result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -241,6 +242,7 @@ impl<'a> Ground<'a> {
     /// The judgement of these results of a recording.
     fn judge(&self, recording: &Recording, outputs: &[Found]) -> Result<Judged, JudgeError> {
         let (settings, mut notes) = (self.settings, self.notes.clone());
+        notes.extend(recording.pairing_note(self.program, outputs));
         let mut results = Vec::new();
         for one in outputs {
             let tensor = recording.read(self.program, one)?;

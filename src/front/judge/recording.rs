@@ -254,6 +254,20 @@ impl Recording {
         Ok(found)
     }
 
+    /// A note on arrays that were paired with results by nothing but their order, as [`Recording::resolve`] does where no name fits.
+    pub(super) fn pairing_note(&self, program: &Program, found: &[Found]) -> Option<String> {
+        let wanted = &program.output_names;
+        let is_named = |one: &Found| {
+            let name = &one.recorded_as;
+            *name == wanted[one.output]
+                || place_of(name, wanted.len()).is_some()
+                || self.mapping.iter().any(|(mapped, _)| mapped == name)
+        };
+        let pairs: Vec<(&str, &str)> =
+            found.iter().map(|one| (one.recorded_as.as_str(), wanted[one.output].as_str())).collect();
+        (!found.iter().any(is_named)).then(|| pairing_note(&self.file(), &pairs)).flatten()
+    }
+
     /// A result in the program's type.
     ///
     /// # Errors
@@ -330,6 +344,15 @@ fn place_of(name: &str, results: usize) -> Option<usize> {
     let word = name[..name.len() - number.len()].trim_end_matches(['_', '.', '-']);
     let is_numbered = matches!(word, "" | "out" | "output" | "arr" | "result");
     number.parse().ok().filter(|place| is_numbered && *place < results)
+}
+
+/// A note that arrays (first) were taken for values of the program (second) in their order; of one array there is no other way.
+pub(crate) fn pairing_note(file: &str, pairs: &[(&str, &str)]) -> Option<String> {
+    let told: Vec<String> = pairs.iter().take(8).map(|(name, value)| format!("{name}={value}")).collect();
+    let more = if pairs.len() > 8 { ", ..." } else { "" };
+    (pairs.len() > 1).then(|| {
+        format!("no name of {file} fits, so its arrays are taken in their order: {}{more}; --map NAME=RESULT says it otherwise", told.join(", "))
+    })
 }
 
 /// Bytes as codes of a float of eight bits, the form in which frameworks without the type save it (e8m0 scales as u8).

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::ir::{Op, Program, Shape, ValueId};
-use crate::judge::Recording;
+use crate::judge::{Recording, pairing_note};
 use crate::name::{hint, nearest};
 use crate::tensor::{DType, Data, Tensor, Unfit};
 
@@ -16,6 +16,8 @@ pub(super) struct Checkpoints {
     pub values: BTreeMap<ValueId, (String, Tensor)>,
     /// Arrays that are no value of the program.
     pub left_out: Vec<String>,
+    /// A note on arrays that were paired by nothing but their order.
+    pub pairing: Option<String>,
 }
 
 impl Checkpoints {
@@ -48,8 +50,11 @@ impl Checkpoints {
                 (None, None) => left_out.push(*name),
             }
         }
+        let mut pairing = None;
         if found.is_empty() && names.len() == outputs.len() {
             found = outputs.iter().copied().zip(std::mem::take(&mut left_out)).collect();
+            let results = program.output_names.iter().map(String::as_str);
+            pairing = pairing_note(&recording.file(), &names.iter().copied().zip(results).collect::<Vec<_>>());
         }
         if found.is_empty() {
             let wanted = program.output_names.join(", ");
@@ -64,7 +69,7 @@ impl Checkpoints {
             }
             values.insert(id, (name.to_string(), in_dims(recording, name, shape)?));
         }
-        Ok(Checkpoints { values, left_out: left_out.into_iter().map(str::to_string).collect() })
+        Ok(Checkpoints { values, left_out: left_out.into_iter().map(str::to_string).collect(), pairing })
     }
 
     /// The narrow type that all numbers have which the program computes in f32, if there is one: bf16 or f16.

@@ -210,6 +210,7 @@ pub fn layers(
             let names = found.left_out.join(", ");
             notes.push(format!("{}: no value of the program, or one that has another name: {names}", SIDES[side]));
         }
+        notes.extend(found.pairing.iter().map(|note| format!("{}: {note}", SIDES[side])));
         let tried = modes(settings, side);
         let mut weighed = BTreeMap::new();
         for id in found.values.keys().copied().filter(|id| !is_argument(program, *id)) {
