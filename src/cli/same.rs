@@ -10,7 +10,9 @@ use serde_json::json;
 use ulpgate_front::file::safetensors;
 use ulpgate_front::hlo::{Import, lower_with_libraries, lower_with_opaque};
 use ulpgate_front::machine::Mode;
+use ulpgate_front::name::printable;
 use ulpgate_front::same::{Answer, Assumption, Parting, Settings, Verdict, compare};
+use ulpgate_front::tensor::Tensor;
 
 use super::folder_pair::{FolderPair, Outcome};
 use super::hlo::{self, mode_help};
@@ -50,7 +52,8 @@ pub struct SameArguments {
     /// Seconds to try inputs for, at most; also within an input, between its operations
     #[arg(long, value_name = "S", default_value_t = 5)]
     seconds: u64,
-    /// File for the input that parts them: a.arg0, ..., b.arg0, ...
+    /// File for the input that parts them, by the names that `hlo diff --inputs` takes; with a. and b. before them where the two
+    /// programs take other arguments
     #[arg(long, value_name = "OUT.safetensors")]
     witness: Option<PathBuf>,
     /// Print the verdict as JSON
@@ -137,33 +140,41 @@ fn read(path: &Path) -> Result<Import, Failure> {
 }
 
 fn write_witness(path: &Path, imports: [&Import; 2], parting: &Parting) -> Result<(), Failure> {
-    let mut tensors = Vec::new();
-    for ((side, import), inputs) in ["a", "b"].into_iter().zip(imports).zip(&parting.inputs) {
-        for (number, tensor) in inputs.iter().enumerate() {
-            let name = import.argument_names.get(number).cloned().unwrap_or(format!("arg{number}"));
-            tensors.push((format!("{side}.{name}"), tensor.clone()));
-        }
-    }
+    let named = |side: usize| -> Vec<(String, Tensor)> {
+        let name = |at: usize| imports[side].argument_names.get(at).cloned().unwrap_or(format!("arg{at}"));
+        parting.inputs[side].iter().enumerate().map(|(at, tensor)| (name(at), tensor.clone())).collect()
+    };
+    let [one, other] = [named(0), named(1)];
+    let tensors: Vec<(String, Tensor)> = if one == other {
+        one
+    } else {
+        let of = |side: &str, named: Vec<(String, Tensor)>| {
+            named.into_iter().map(move |(name, tensor)| (format!("{side}.{name}"), tensor)).collect::<Vec<_>>()
+        };
+        [of("a", one), of("b", other)].concat()
+    };
     safetensors::write(path, &tensors).map_err(|error| Failure::Message(error.to_string()))
 }
 
 /// The command that tells more of two files that are neither proven the same nor seen to part.
 fn next_step(arguments: &SameArguments, paths: [&Path; 2], modes: &[Mode; 2]) -> String {
     let seconds = arguments.seconds.saturating_mul(10).max(60);
-    format!("{}; or try more inputs: --seconds {seconds}", next_diff(paths, modes, "what that does to results"))
+    format!("{}; or try more inputs: --seconds {seconds}", next_diff(paths, modes, None, "what that does to results"))
 }
 
 /// The command that says what a difference does to tokens.
-fn next_of_parting(paths: [&Path; 2], modes: &[Mode; 2]) -> String {
-    next_diff(paths, modes, "the tokens that change")
+fn next_of_parting(arguments: &SameArguments, paths: [&Path; 2], modes: &[Mode; 2]) -> String {
+    next_diff(paths, modes, arguments.witness.as_deref(), "the tokens that change")
 }
 
 /// The comparison of two programs, and what it tells of runs on given inputs, for which alone it takes a machine.
-fn next_diff([one, other]: [&Path; 2], modes: &[Mode; 2], told: &str) -> String {
-    let [one, other] = [one, other].map(|path| shell_word(&path.to_string_lossy()));
+fn next_diff([one, other]: [&Path; 2], modes: &[Mode; 2], inputs: Option<&Path>, told: &str) -> String {
+    let shown = |path: &Path| shell_word(&path.to_string_lossy());
+    let [one, other] = [one, other].map(shown);
+    let inputs = inputs.map_or("IN.safetensors".to_string(), shown);
     let asked = hlo::mode_flags([Some(&modes[0]), Some(&modes[1]).filter(|other| **other != modes[0])]);
     format!(
-        "`ulpgate hlo diff {one} {other}` names each operation that changed, and with --inputs IN.safetensors{asked} it says {told}"
+        "`ulpgate hlo diff {one} {other}` names each operation that changed, and with --inputs {inputs}{asked} it says {told}"
     )
 }
 
@@ -184,7 +195,7 @@ fn write_answer(
         match verdict {
             Verdict::Same => value["verdict"] = json!("same"),
             Verdict::Part(parting) => {
-                value["next"] = json!(next_of_parting(paths, modes));
+                value["next"] = json!(next_of_parting(arguments, paths, modes));
                 value["verdict"] = json!("part");
                 value["at"] = json!(parting.meeting.as_ref().map(ToString::to_string));
                 value["value"] = json!(parting.value.as_ref().map(shown));
@@ -210,8 +221,11 @@ fn write_answer(
                 writeln!(out, "  value  {value}")?;
             }
             writeln!(out, "  result {}", parting.result)?;
-            writeln!(out, "  found by input {tried}; --witness writes it")?;
-            writeln!(out, "  next: {}", next_of_parting(paths, modes))?;
+            let written = arguments.witness.as_ref().map_or("--witness writes it".to_string(), |path| {
+                format!("written to {}", printable(&path.to_string_lossy()))
+            });
+            writeln!(out, "  found by input {tried}; {written}")?;
+            writeln!(out, "  next: {}", next_of_parting(arguments, paths, modes))?;
         }
         Verdict::Open(missing) => {
             writeln!(out, "OPEN")?;

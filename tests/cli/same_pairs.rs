@@ -33,7 +33,10 @@ fn verdicts_have_their_exit_codes() {
     assert!(same.out.contains("rests on: the emulated machine v5e/default/as-compiled\n"), "{}", same.out);
     let part = folder.exits(1, &["same", "a/cast.hlo", "b/cast.hlo", "--witness", "w.safetensors"]);
     assert!(part.out.starts_with("PART\n") && part.out.contains("a cast to bf16"), "{}", part.out);
-    assert!(folder.path("w.safetensors").exists());
+    // The input that parts them is taken by the command that tells what it does.
+    let shown = folder.exits(1, &["hlo", "diff", "a/cast.hlo", "b/cast.hlo", "--inputs", "w.safetensors"]);
+    assert!(shown.out.contains("elements differ"), "{}", shown.out);
+    assert!(part.out.contains("and with --inputs w.safetensors"), "{}", part.out);
     let json = folder.exits(1, &["same", "a/cast.hlo", "b/cast.hlo", "--json"]);
     assert!(json.out.contains("\"verdict\": \"part\""), "{}", json.out);
     let open = folder.exits(2, &["same", "a/cast.hlo", "b/cast.hlo", "--trials", "0"]);

@@ -107,3 +107,28 @@ fn source_of(before: &Path) -> Option<std::path::PathBuf> {
 fn is_source(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(".before.hlo"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `explore` takes a file: of folders the files of one pair are named.
+    #[test]
+    fn the_next_command_after_folders_names_files() {
+        let folder = Path::new(".");
+        let compared = Compared {
+            before: folder,
+            after: folder,
+            inputs: Some(folder),
+            accept: None,
+            modes: [None, None],
+            equal: None,
+            has_equal_tokens: false,
+        };
+        let next = compared.next();
+        assert!(
+            next.contains("`ulpgate explore ./PROGRAM.before.hlo --inputs ./PROGRAM.inputs.safetensors --repair`"),
+            "{next}"
+        );
+    }
+}
