@@ -255,6 +255,8 @@ class ToleranceVerdict:
     """The verdict: ``fine``, ``flaky``, ``blind`` or ``unsatisfiable``."""
     why: str
     """The reasons in one sentence."""
+    mode: str | None
+    """The mode of the honest runs; None where the verdict is not by runs."""
     failed: int | None
     """Number of honest runs that fail; None where the verdict is not by runs."""
     runs: int | None
@@ -343,5 +345,6 @@ def tolerance(
         runs=runs, machine=mode, reference=reference,
     )  # fmt: skip
     data = json.loads(page)
-    drawn = data["drawn"] or {"failed": None, "runs": None, "largest": None, "unseen": [], "proposal": None, "derivation": None}
+    nothing = dict.fromkeys(("mode", "failed", "runs", "largest", "proposal", "derivation"))
+    drawn = data["drawn"] or {**nothing, "unseen": []}
     return ToleranceVerdict(data["tolerance"], data["verdict"], data["why"], lines=lines, **drawn)

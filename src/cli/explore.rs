@@ -135,7 +135,10 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
                 repair(&program, &tensors, &arguments.results, &settings, &found).map_err(|error| fail(&error))?;
             match repair {
                 Ok(repair) => tell_repair(&repair, sources.as_ref(), out)?,
-                Err(why) => tell_no_repair(why, &settings, out)?,
+                Err(why) => {
+                    let is_reachable = rows.iter().any(|row| row.answer == "reachable");
+                    tell_no_repair(why, &settings.families, is_reachable, out)?;
+                }
             }
         } else if !rows.iter().all(is_proven) {
             wrap("Next: --repair, for the fewest guards after which every row is proven.", "    ", out)?;
@@ -272,14 +275,18 @@ fn tell_no_counterexample(is_reachable: bool, out: &mut dyn Write) -> Result<(),
 }
 
 /// The reason why no guards are given, and what can be tried instead.
-fn tell_no_repair(why: NoRepair, settings: &Settings, out: &mut dyn Write) -> Result<(), Failure> {
+fn tell_no_repair(why: NoRepair, families: &[&Family], is_reachable: bool, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "no repair: {why}")?;
     let is_of_roundings = |family: &&Family| family.name == "rounding";
     let next = match why {
         NoRepair::OutOfTime => {
             "Next: a larger --seconds, fewer rows, or --choices 0, which leaves all the time to proofs."
         }
-        _ if !settings.families.iter().all(is_of_roundings) => {
+        _ if !is_reachable => {
+            "Next: no choice that was tried flips a row, and no proof was found. `explore` ends here; --margins says how close each row \
+             is, and `hlo diff` and `port` judge what a compiler really made."
+        }
+        _ if !families.iter().all(is_of_roundings) => {
             "Next: choices that no guard forbids flip the row too (orders, algebra, functions): --permit rounding --repair asks of \
              left-out roundings alone. A quotient by a constant c that is told as a product with the reciprocal is written as one: \
              x * jnp.bfloat16(1 / c). Against the others only values that lie farther apart help: compute those that the rows \
@@ -359,6 +366,22 @@ mod tests {
             "{many}"
         );
         assert!(many.contains("for fewer, of left-out roundings alone"), "{many}");
+    }
+
+    /// The advice against a flip is for rows that flip.
+    #[test]
+    fn open_rows_are_not_said_to_flip() {
+        let told = |is_reachable: bool| {
+            let mut out = Vec::new();
+            assert!(
+                tell_no_repair(NoRepair::ProvesNoMore, &default_families().collect::<Vec<_>>(), is_reachable, &mut out)
+                    .is_ok()
+            );
+            String::from_utf8(out).unwrap().replace("\n    ", " ")
+        };
+        assert!(told(true).contains("flip the row too") && !told(true).contains("ends here"), "{}", told(true));
+        assert!(told(false).contains("no choice that was tried flips a row"), "{}", told(false));
+        assert!(!told(false).contains("flip the row too"), "{}", told(false));
     }
 
     #[test]

@@ -208,51 +208,6 @@ fn an_order_of_sums_errs_as_orders_of_sums_do() {
     assert!(found.ratio.is_some_and(|ratio| (0.4..2.5).contains(&ratio)), "{found:?}");
 }
 
-/// A rotary embedding of queries and keys, whose sines are values of the program.
-const ROTARY: &str = "HloModule rotary\nadd { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\nENTRY main { \
-    q = f32[16,8] parameter(0) k = f32[12,8] parameter(1) aq = f32[16,4] parameter(2) ak = f32[12,4] parameter(3) \
-    sq = f32[16,4] sine(aq) cq = f32[16,4] cosine(aq) sk = f32[12,4] sine(ak) ck = f32[12,4] cosine(ak) \
-    q1 = f32[16,4] slice(q), slice={[0:16], [0:4]} q2 = f32[16,4] slice(q), slice={[0:16], [4:8]} \
-    k1 = f32[12,4] slice(k), slice={[0:12], [0:4]} k2 = f32[12,4] slice(k), slice={[0:12], [4:8]} \
-    q1c = f32[16,4] multiply(q1, cq) q2s = f32[16,4] multiply(q2, sq) qa = f32[16,4] subtract(q1c, q2s) \
-    q2c = f32[16,4] multiply(q2, cq) q1s = f32[16,4] multiply(q1, sq) qb = f32[16,4] add(q2c, q1s) \
-    k1c = f32[12,4] multiply(k1, ck) k2s = f32[12,4] multiply(k2, sk) ka = f32[12,4] subtract(k1c, k2s) \
-    k2c = f32[12,4] multiply(k2, ck) k1s = f32[12,4] multiply(k1, sk) kb = f32[12,4] add(k2c, k1s) \
-    qr = f32[16,8] concatenate(qa, qb), dimensions={1} kr = f32[12,8] concatenate(ka, kb), dimensions={1} \
-    scores = f32[16,12] dot(qr, kr), lhs_contracting_dims={1}, rhs_contracting_dims={1} e = f32[16,12] exponential(scores) \
-    zero = f32[] constant(0) sums = f32[16] reduce(e, zero), dimensions={1}, to_apply=add \
-    each = f32[16,12] broadcast(sums), dimensions={0} ROOT p = f32[16,12] divide(e, each) }";
-
-/// A rotary embedding that turns the other way: the queries alone, as by their angles times -1, and queries and keys by their sines.
-#[test]
-fn negated_sines_are_named() {
-    let program = lower_with_libraries(&parse(ROTARY).unwrap()).unwrap().program;
-    let drawn = |dims: [usize; 2], salt: usize| {
-        let value = |at: usize| ((at + salt) * 7919 % 1009) as f32 / 503.0 - 1.0 + (at * 31 % 97) as f32 * 1e-4;
-        Tensor::new(&dims, Data::F32((0..dims[0] * dims[1]).map(value).collect()))
-    };
-    let arguments = [drawn([16, 8], 1), drawn([12, 8], 5), drawn([16, 4], 9), drawn([12, 4], 70)];
-    let mode = "cpu/highest/off".parse().unwrap();
-    let negated = |text: String, sine: &str, angle: &str, dims: &str| {
-        let own = format!("{sine} = f32[{dims}] sine({angle})");
-        assert!(text.contains(&own));
-        text.replace(&own, &format!("{sine}.own = f32[{dims}] sine({angle}) {sine} = f32[{dims}] negate({sine}.own)"))
-    };
-    let of_queries = negated(ROTARY.to_string(), "sq", "aq", "16,4");
-    let of_both = negated(of_queries.clone(), "sk", "ak", "12,4");
-    for (faulty, kind, says) in [
-        (of_queries, "argument-factor", "aq is about -1.000000 times what it should be"),
-        (of_both, "negated", "sq and sk have the other sign"),
-    ] {
-        let faulty = lower_with_libraries(&parse(&faulty).unwrap()).unwrap().program;
-        let result = evaluate(&faulty, &mode, &arguments).unwrap().remove(0);
-        let recording = Recording::of_arrays(vec![("out0".to_string(), result)]);
-        let found = judge(&program, &arguments, &recording, &Settings::default()).unwrap().results.remove(0);
-        let first = found.pattern.first().unwrap_or_else(|| panic!("{says}: {found:?}"));
-        assert_eq!((found.verdict, first.kind, first.says.as_str()), (Verdict::Outside, kind, says), "{found:?}");
-    }
-}
-
 /// Places have an index of the result's own dims: of one element, of rows, and of columns.
 #[test]
 fn places_are_told_by_their_dims() {

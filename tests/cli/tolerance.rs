@@ -50,6 +50,11 @@ fn a_file_with_inputs_is_run_in_each_order_of_sums() {
     let between = format!("{}", 0.95 * largest);
     let flaky = of(1, &["--atol", &between]);
     assert!(flaky["drawn"]["failed"].as_u64().unwrap() > 0, "{flaky}");
+    // A chip whose dots are f32 in every precision has no lower one: those of a matrix unit count.
+    for (code, verdict, atol) in [(0, "fine", "1e-4"), (1, "blind", "0.3")] {
+        let told = of(code, &["--atol", atol, "--mode", "cpu/default/off"]);
+        assert_eq!((&told["verdict"], &told["drawn"]["mode"]), (&verdict.into(), &"cpu/default/off".into()), "{told}");
+    }
     // Without inputs the arguments are drawn, of a file as of a built-in program.
     for program in [&program[..], "matmul[lhs=8xn,rhs=nx8]"] {
         let said = run(&folder, 0, &["--program", program, "--n", "64", "--runs", "3", "--atol", "1e-4"]).out;

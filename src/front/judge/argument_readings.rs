@@ -27,13 +27,6 @@ pub(super) fn moved_values(evidence: &Evidence) -> Option<Pattern> {
     search.best
 }
 
-/// Values that have the other sign: the sines of a rotary embedding that turns the other way, say.
-pub(super) fn signs(evidence: &Evidence) -> Option<Pattern> {
-    let mut search = Search { evidence, runner: Runner { evidence, left: budget(evidence) }, best: None };
-    search.signs();
-    search.best
-}
-
 /// A search for readings; its steps give `None` where the budget is spent, and the best so far stands.
 struct Search<'a> {
     evidence: &'a Evidence<'a>,
@@ -204,53 +197,6 @@ impl Search<'_> {
         }
         Some(())
     }
-
-    /// Arguments and values on their way with the other sign: each alone, then two that are alike, as the sines of queries and keys.
-    /// Sines come first: the angle with the other sign gives the same, and says less.
-    fn signs(&mut self) -> Option<()> {
-        let entry = self.evidence.ground.program.entry();
-        let is_sine = |id: ValueId| matches!(entry.instructions[id].op, Op::Unary(Unary::Sine));
-        let is_source = |id: ValueId| matches!(entry.instructions[id].op, Op::Parameter(_) | Op::Constant(_));
-        let is_asked = |instruction: &Instruction| instruction.shape.dtype().is_some_and(DType::is_float);
-        let mut known: Vec<(ValueId, Tensor)> = values(&mut self.runner, &is_asked)
-            .into_iter()
-            .enumerate()
-            .filter_map(|(id, tensor)| Some((id, tensor?)))
-            .filter(|(id, _)| is_source(*id) || !moves_numbers(&entry.instructions[*id].op))
-            .collect();
-        known.sort_by_key(|(id, _)| (!is_sine(*id), !is_source(*id), *id));
-        let alike = |at: usize| {
-            let (id, tensor): &(ValueId, Tensor) = known.get(at)?;
-            // There may be more keys than queries: sines are of any dims.
-            let dims = if is_sine(*id) { Vec::new() } else { tensor.dims().to_vec() };
-            let op = std::mem::discriminant(&entry.instructions[*id].op);
-            (is_sine(*id) || is_source(*id)).then_some((dims, op))
-        };
-        for group in groups(known.len(), alike) {
-            let negate = |at: &usize| -> Option<(ValueId, Tensor)> {
-                let (id, tensor) = &known[*at];
-                let numbers: Vec<f64> = tensor.data().to_f64s().into_iter().map(|x| -x).collect();
-                Some((*id, Tensor::new(tensor.dims(), Data::from_f64s(tensor.dtype(), &numbers)?)))
-            };
-            let others: Vec<(ValueId, Tensor)> = group.iter().map(negate).collect::<Option<_>>()?;
-            let values = result_with_all(&mut self.runner, &others)?;
-            let name: Vec<&str> = group.iter().map(|at| entry.instructions[known[*at].0].name.as_str()).collect();
-            let verb = if group.len() > 1 { "have" } else { "has" };
-            self.offer(&values, false, "negated", format!("{} {verb} the other sign", name.join(" and ")));
-            if self.is_done() {
-                break;
-            }
-        }
-        Some(())
-    }
-}
-
-/// Whether an operation changes no number: the other sign of its operand says as much.
-fn moves_numbers(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Broadcast { .. } | Op::Reshape | Op::Copy | Op::Convert | Op::Transpose { .. } | Op::Unary(Unary::Negate)
-    )
 }
 
 fn is_broadcast(entry: &Computation, id: ValueId) -> bool {

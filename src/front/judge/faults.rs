@@ -7,7 +7,7 @@ use crate::name::quantity;
 use crate::num::{Direction, round_f64};
 
 use super::altered::{alteration, operands, result_functions};
-use super::argument_readings::{arguments, moved_values, signs};
+use super::argument_readings::{arguments, moved_values};
 use super::evidence::{Compared, EXPLAINS, Evidence, LEAST_FACTOR, Pattern, dot};
 use super::masks::masks;
 use super::members::Member;
@@ -178,9 +178,6 @@ fn shown_faults(evidence: &Evidence) -> Vec<Pattern> {
     }
     if !is_done(&found) {
         found.extend(arguments(evidence));
-    }
-    if !is_done(&found) {
-        found.extend(signs(evidence));
     }
     if !is_done(&found) {
         found.extend(moved_values(evidence));

@@ -106,7 +106,8 @@ impl<'a> Archive<'a, File> {
 
 impl<'a, R: Read + Seek> Archive<'a, R> {
     fn of(path: &'a Path, source: R) -> Result<Archive<'a, R>, FileError> {
-        let zip = ZipArchive::new(source).map_err(|error| malformed(path, error.to_string()))?;
+        let zip = ZipArchive::new(source)
+            .map_err(|error| malformed(path, format!("it is no whole archive, empty or cut off ({error})")))?;
         Ok(Archive { path, zip })
     }
 

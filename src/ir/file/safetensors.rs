@@ -236,8 +236,7 @@ fn open(path: &Path) -> Result<(std::fs::File, Metadata, std::ops::Range<u64>), 
     file.read_exact(&mut length).map_err(|_| malformed(format!("{size} bytes, too few for the length of a header")))?;
     let claimed = u64::from_le_bytes(length);
     if claimed > size.saturating_sub(LENGTH as u64) {
-        let rest = size - LENGTH as u64;
-        return Err(malformed(format!("the header claims {claimed} bytes, the file holds {rest} after its length")));
+        return Err(malformed(claims_too_much(claimed, size - LENGTH as u64)));
     }
     let _room = room(path, u128::from(claimed), || "the header".to_string())?;
     let mut header = vec![0; claimed as usize];
@@ -340,6 +339,18 @@ const METADATA: &str = "__metadata__";
 /// Bytes of the header's length.
 const LENGTH: usize = 8;
 
+/// A header that is longer than the file's `rest` behind its length. The first bytes of NumPy's files are no length.
+fn claims_too_much(claimed: u64, rest: u64) -> String {
+    let form = match claimed.to_le_bytes() {
+        [b'P', b'K', 3, 4, ..] => ".npz",
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => ".npy",
+        _ => return format!("the header claims {claimed} bytes, the file holds {rest} after its length"),
+    };
+    format!(
+        "it is a {form} file of NumPy; here a .safetensors file is read, which `safetensors.numpy.save_file(dict(numpy.load(FILE)), OUT)` writes"
+    )
+}
+
 /// The violation of the format, with the sizes that show it.
 fn reason(error: &SafeTensorError, bytes: &[u8]) -> String {
     let Some((length, rest)) = bytes.split_first_chunk::<LENGTH>() else {
@@ -348,7 +359,7 @@ fn reason(error: &SafeTensorError, bytes: &[u8]) -> String {
     let claimed = u64::from_le_bytes(*length);
     match error {
         SafeTensorError::InvalidHeaderLength | SafeTensorError::HeaderTooLarge => {
-            format!("the header claims {claimed} bytes, the file holds {} after its length", rest.len())
+            claims_too_much(claimed, rest.len() as u64)
         }
         SafeTensorError::MetadataIncompleteBuffer => {
             // The header was sound, so its size is within the file and it parses again.

@@ -5,7 +5,7 @@ use crate::input::{self, Argument, InputError, InputKey, InputSpec};
 use crate::ir::{Program, ValueId};
 use crate::machine::mxu::Accumulation;
 use crate::machine::vector::{ScanOrder, SumOrder};
-use crate::machine::{EvalError, Mode, PRECISIONS};
+use crate::machine::{EvalError, Mode, PRECISIONS, PrecisionRow};
 use crate::num::{Direction, Format, round_f64};
 use crate::oracle::{Demand, Oracle, OracleError, TruthTensor};
 use crate::program::{BuildError, ProgramSpec};
@@ -185,6 +185,23 @@ impl HonestProgram {
         expected.collect()
     }
 
+    /// The results on these arguments in each lower matmul precision, with its name. A chip without a matrix unit has none: those of a
+    /// TPU are taken, as far as it can run the program.
+    fn lower_precisions(
+        &self,
+        mode: &Mode,
+        arguments: &[Tensor],
+    ) -> Result<Vec<(&'static str, Vec<Tensor>)>, TrialError> {
+        let run = |mode: &Mode| subject::evaluate(&self.program, mode, arguments);
+        if mode.chip.matrix_unit {
+            let lower = PRECISIONS.iter().take_while(|row| row.passes != mode.precision.passes);
+            return lower.map(|row| Ok((row.name, run(&mode.clone().with_precision(row))?))).collect();
+        }
+        let of_tpu = |row: &&PrecisionRow| format!("{WITH_PRECISIONS}/{}/off", row.name).parse::<Mode>().ok();
+        let lower = PRECISIONS.iter().take_while(|row| row.name != "highest");
+        Ok(lower.filter_map(|row| Some((row.name, of_tpu(&row).and_then(|mode| run(&mode).ok())?))).collect())
+    }
+
     /// One honest run on these arguments: a trial for each of these float results, with the values that are expected of it.
     ///
     /// # Errors
@@ -199,11 +216,7 @@ impl HonestProgram {
         let program = &self.program;
         let run = |mode: &Mode| subject::evaluate(program, mode, arguments);
         let given = run(mode)?;
-        let lower: Vec<(&str, Vec<Tensor>)> = PRECISIONS
-            .iter()
-            .take_while(|row| row.passes != mode.precision.passes)
-            .map(|row| Ok((row.name, run(&mode.clone().with_precision(row))?)))
-            .collect::<Result<_, TrialError>>()?;
+        let lower = self.lower_precisions(mode, arguments)?;
         let trial = |(&(at, format), expected): (&(usize, &'static Format), &Vec<f64>)| {
             let computed = values(&given, at);
             let width = given[at].dims().last().copied().unwrap_or(1).max(1);
@@ -221,6 +234,9 @@ impl HonestProgram {
         Ok(results.iter().zip(expected).map(trial).collect())
     }
 }
+
+/// The chip whose precisions are the lower ones of a chip without a matrix unit: there a dot is f32 in all of them.
+const WITH_PRECISIONS: &str = "v5e";
 
 /// The numbers of one result.
 fn values(results: &[Tensor], at: usize) -> Vec<f64> {

@@ -92,6 +92,8 @@ pub struct ToleranceAnswer {
 /// The part of an answer that honest runs say.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AnswerOfRuns {
+    /// The mode of the honest runs.
+    pub mode: String,
     /// Honest runs that fail.
     pub failed: u64,
     /// Honest runs.
@@ -117,7 +119,9 @@ impl ToleranceQuestion {
             return Err(QuestionError::Tolerance(value));
         }
         let (verdict, report) = self.judge()?;
+        let mode = self.program.as_ref().map(|(program, _)| program.mode.to_string()).unwrap_or_default();
         let drawn = report.map(|report| AnswerOfRuns {
+            mode,
             failed: report.failed,
             runs: report.runs,
             largest: report.largest.is_finite().then_some(report.largest),
@@ -174,10 +178,10 @@ impl ToleranceAnswer {
     /// The answer as `ulpgate tolerance` prints it.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!("{}: {}", self.tolerance, self.why)];
-        if let Some(AnswerOfRuns { failed, runs, largest, unseen, proposal, derivation }) = &self.drawn {
+        if let Some(AnswerOfRuns { mode, failed, runs, largest, unseen, proposal, derivation }) = &self.drawn {
             let largest = largest.map_or("infinitely much".to_string(), |largest| format!("{largest:.3}"));
             lines.push(format!(
-                "  {failed} of {runs} honest runs fail; the largest error is {largest} of what is allowed"
+                "  {failed} of {runs} honest runs fail in {mode}; the largest error is {largest} of what is allowed"
             ));
             if !unseen.is_empty() {
                 lines.push(format!("  smaller faults that pass: {}", unseen.join(", ")));

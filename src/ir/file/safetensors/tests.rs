@@ -137,10 +137,12 @@ fn malformed_files_say_what_is_wrong() {
     let good = r#"{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#;
     let with = |from: &str, to: &str| file(&good.replace(from, to), &[0; 8]);
     assert!(parse(Path::new("x"), &file(good, &[0; 8])).is_ok());
-    let cases: [(Vec<u8>, &str); 13] = [
+    let cases: [(Vec<u8>, &str); 15] = [
         (vec![1, 2, 3], "3 bytes, too few for the length of a header"),
         ([&100u64.to_le_bytes()[..], b"{}"].concat(), "the header claims 100 bytes, the file holds 2"),
         ([&u64::MAX.to_le_bytes()[..], b"{}"].concat(), "the header claims 18446744073709551615 bytes"),
+        (b"PK\x03\x04 an archive".to_vec(), "it is a .npz file of NumPy"),
+        (b"\x93NUMPY an array".to_vec(), "it is a .npy file of NumPy"),
         (file("{\"x\": ", &[]), "invalid JSON in header"),
         (file(good, &[0; 7]), "describes 8 bytes of elements, the file holds 7: it is truncated"),
         (file(good, &[0; 9]), "describes 8 bytes of elements, the file holds 9: bytes are left over"),
