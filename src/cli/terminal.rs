@@ -164,7 +164,7 @@ mod tests {
         String::from_utf8(out.to).unwrap()
     }
 
-    /// What a terminal shows of these bytes, without a line that was erased.
+    /// The text that a terminal shows of these bytes, without a line that was erased.
     fn left_on_screen(bytes: &[u8]) -> String {
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         let line = |line: &str| line.rsplit("\r\u{1b}[2K").next().unwrap_or_default().to_string();
