@@ -2,12 +2,15 @@
 
 use crate::ir::KCut;
 use crate::machine::CodedOrder;
+use crate::tensor::DType;
 
 /// The order in which the terms of a sum are added, as far as its steps do not say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AdditionOrder {
     /// The library that computes the fusion decides it.
     Library,
+    /// The library's kernel for operands of this type decides it: that for bf16 takes other blocks of K than that for f32.
+    LibraryDot(DType),
     /// The compiler decides it, and the loop is not known.
     Compiler,
     /// One after the other.

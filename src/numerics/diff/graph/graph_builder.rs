@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::analysis::{Analysis, Held, Precision, accumulates_in};
 use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId};
-use crate::machine::{CodeNote, DotSite};
+use crate::machine::{CodeNote, CodedOrder, DotSite};
 use crate::num::{BF16, F32};
 use crate::tensor::DType;
 
@@ -181,7 +181,12 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
             unit: None,
         };
         if let Some(note) = self.notes.get(id) {
-            value.order = value.accumulation.map(|_| note.order.map_or(AdditionOrder::Compiler, AdditionOrder::from));
+            let of_operands = || self.computation.instructions[instruction.operands[0]].shape.dtype();
+            let order = match (note.order, &instruction.op) {
+                (Some(CodedOrder::Library), Op::Dot { .. }) => of_operands().map(AdditionOrder::LibraryDot),
+                (order, _) => order.map(AdditionOrder::from),
+            };
+            value.order = value.accumulation.map(|_| order.unwrap_or(AdditionOrder::Compiler));
             if note.is_library_exponential {
                 value.form = Some(RoundingForm::LibraryExponential);
             }
