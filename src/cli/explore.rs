@@ -124,6 +124,7 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
     let row = |(row, answer)| Row::new(&found, row, answer, sources.as_ref());
     let rows: Vec<Row> = found.answers.iter().enumerate().map(row).collect();
     let is_proven = |row: &Row| row.answer == "proven";
+    let is_reachable = |row: &Row| row.answer == "reachable";
     if arguments.json {
         let page = Page { settings: &settings, found: &found, rows: &rows, not_followed: not_followed(&program) };
         writeln!(out, "{}", serde_json::to_string_pretty(&page.json()).map_err(|error| fail(&error))?)?;
@@ -135,10 +136,7 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
                 repair(&program, &tensors, &arguments.results, &settings, &found).map_err(|error| fail(&error))?;
             match repair {
                 Ok(repair) => tell_repair(&repair, sources.as_ref(), out)?,
-                Err(why) => {
-                    let is_reachable = rows.iter().any(|row| row.answer == "reachable");
-                    tell_no_repair(why, &settings.families, is_reachable, out)?;
-                }
+                Err(why) => tell_no_repair(why, &settings.families, rows.iter().any(is_reachable), out)?,
             }
         } else if !rows.iter().all(is_proven) {
             wrap("Next: --repair, for the fewest guards after which every row is proven.", "    ", out)?;
@@ -147,10 +145,9 @@ pub fn run(arguments: &ExploreArguments, out: &mut dyn Write) -> Result<Exit, Fa
             let small = in_time(arguments, until, || {
                 counterexample(&program, &tensors, &arguments.results, &settings, &found).map_err(|error| fail(&error))
             })?;
-            let is_reachable = rows.iter().any(|row| row.answer == "reachable");
             match small {
                 Some(small) => counterexample_files::write(&small, sources.as_ref(), folder, out)?,
-                None => tell_no_counterexample(is_reachable, out)?,
+                None => tell_no_counterexample(rows.iter().any(is_reachable), out)?,
             }
         }
     }

@@ -80,35 +80,7 @@ pub fn run(arguments: &GateArguments, out: &mut dyn Write) -> Result<Exit, Failu
     if arguments.json {
         json(cases, &differences, &findings, out)?;
     } else {
-        differences.iter().try_for_each(|difference| writeln!(out, "{difference}"))?;
-        findings.iter().try_for_each(|finding| writeln!(out, "{finding}"))?;
-        let count = |change: RowChange| differences.iter().filter(|d| d.change == change).count();
-        if arguments.bless {
-            let accepted = differences.len() - count(RowChange::Stray);
-            writeln!(out, "{} accepted into {}.", quantity(accepted, "difference"), baseline.display())?;
-            if !findings.is_empty() {
-                writeln!(
-                    out,
-                    "{} not expected: --bless accepts reports, and no finding.",
-                    quantity(findings.len(), "finding")
-                )?;
-                next_step(&[], &findings, out)?;
-            }
-        } else {
-            writeln!(
-                out,
-                "{}: {} better, {} worse, {} new, {} gone, {} changed against {}; {} not expected.",
-                quantity(cases, "case"),
-                count(RowChange::Better),
-                count(RowChange::Worse),
-                count(RowChange::New),
-                count(RowChange::Gone),
-                count(RowChange::Changed),
-                baseline.display(),
-                quantity(findings.len(), "finding"),
-            )?;
-            next_step(&differences, &findings, out)?;
-        }
+        tell(arguments, cases, (&differences, &findings), &baseline, out)?;
     }
     let groups = || {
         let places = Places::of(&suites);
@@ -120,6 +92,46 @@ pub fn run(arguments: &GateArguments, out: &mut dyn Write) -> Result<Exit, Failu
     arguments.formats.write(&outcome.costs, groups, out)?;
     let same = arguments.bless || differences.iter().all(|d| d.change == RowChange::Stray);
     Ok(if same && findings.is_empty() { Exit::AsExpected } else { Exit::Found })
+}
+
+/// Prints the differences and the findings, their numbers, and the next command.
+fn tell(
+    arguments: &GateArguments,
+    cases: usize,
+    (differences, findings): (&[Difference], &[Unexpected]),
+    baseline: &Path,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    differences.iter().try_for_each(|difference| writeln!(out, "{difference}"))?;
+    findings.iter().try_for_each(|finding| writeln!(out, "{finding}"))?;
+    let count = |change: RowChange| differences.iter().filter(|d| d.change == change).count();
+    if arguments.bless {
+        let accepted = differences.len() - count(RowChange::Stray);
+        writeln!(out, "{} accepted into {}.", quantity(accepted, "difference"), baseline.display())?;
+        if !findings.is_empty() {
+            writeln!(
+                out,
+                "{} not expected: --bless accepts reports, and no finding.",
+                quantity(findings.len(), "finding")
+            )?;
+            next_step(&[], findings, out)?;
+        }
+    } else {
+        writeln!(
+            out,
+            "{}: {} better, {} worse, {} new, {} gone, {} changed against {}; {} not expected.",
+            quantity(cases, "case"),
+            count(RowChange::Better),
+            count(RowChange::Worse),
+            count(RowChange::New),
+            count(RowChange::Gone),
+            count(RowChange::Changed),
+            baseline.display(),
+            quantity(findings.len(), "finding"),
+        )?;
+        next_step(differences, findings, out)?;
+    }
+    Ok(())
 }
 
 /// Writes the files of the baseline anew, and removes those that are gone.

@@ -178,6 +178,14 @@ fn next_diff([one, other]: [&Path; 2], modes: &[Mode; 2], inputs: Option<&Path>,
     )
 }
 
+/// The place where the input that parts them is written, or the flag that writes it.
+fn place_of_witness(arguments: &SameArguments) -> String {
+    arguments
+        .witness
+        .as_ref()
+        .map_or("--witness writes it".to_string(), |path| format!("written to {}", printable(&path.to_string_lossy())))
+}
+
 fn write_answer(
     arguments: &SameArguments,
     paths: [&Path; 2],
@@ -221,10 +229,7 @@ fn write_answer(
                 writeln!(out, "  value  {value}")?;
             }
             writeln!(out, "  result {}", parting.result)?;
-            let written = arguments.witness.as_ref().map_or("--witness writes it".to_string(), |path| {
-                format!("written to {}", printable(&path.to_string_lossy()))
-            });
-            writeln!(out, "  found by input {tried}; {written}")?;
+            writeln!(out, "  found by input {tried}; {}", place_of_witness(arguments))?;
             writeln!(out, "  next: {}", next_of_parting(arguments, paths, modes))?;
         }
         Verdict::Open(missing) => {

@@ -140,6 +140,22 @@ struct Step {
 }
 
 impl UseWalk<'_> {
+    /// The position behind a user that passes on the value: an element of a tuple, or a conversion.
+    fn past(&self, step: &Step, user: ValueId) -> Step {
+        let passage = &self.analysis.program.entry().instructions[user];
+        let mut next = Step { id: user, ..step.clone() };
+        if let Op::GetTupleElement(index) = passage.op {
+            next.holds = self.analysis.precisions()[step.id].elements.get(index).copied().flatten();
+        } else if let Some(to) = target(passage, step.holds) {
+            next.conversions.push(user);
+            next.holds = step.holds.map(|holds| holds.round_to(to));
+            if next.holds != step.holds {
+                next.rounded_by = Some(user);
+            }
+        }
+        next
+    }
+
     /// The readers of a value, of which those of later ones are known.
     fn from(&self, source: ValueId, later: &[Vec<View>]) -> Vec<View> {
         let (entry, held) = (self.analysis.program.entry(), self.analysis.precisions());
@@ -190,16 +206,7 @@ impl UseWalk<'_> {
                     }
                     continue;
                 }
-                let mut next = Step { id: *user, ..step.clone() };
-                if let Op::GetTupleElement(index) = reading.op {
-                    next.holds = held[step.id].elements.get(index).copied().flatten();
-                } else if let Some(to) = target(reading, step.holds) {
-                    next.conversions.push(*user);
-                    next.holds = step.holds.map(|holds| holds.round_to(to));
-                    if next.holds != step.holds {
-                        next.rounded_by = Some(*user);
-                    }
-                }
+                let next = self.past(&step, *user);
                 if seen.insert((next.id, next.holds, next.rounded_by)) {
                     open.push_back(next);
                 }
