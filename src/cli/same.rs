@@ -49,9 +49,9 @@ pub struct SameArguments {
     /// Inputs to try at most where the programs are not proven the same [default: as many as --seconds allows]
     #[arg(long, value_name = "N")]
     trials: Option<u64>,
-    /// Seconds to try inputs for, at most; also within an input, between its operations
-    #[arg(long, value_name = "S", default_value_t = 5)]
-    seconds: u64,
+    /// Seconds that it may take at most, following the programs included [default: 5 to try inputs for, and no limit for following]
+    #[arg(long, value_name = "S")]
+    seconds: Option<u64>,
     /// File for the input that parts them, by the names that `hlo diff --inputs` takes; with a. and b. before them where the two
     /// programs take other arguments
     #[arg(long, value_name = "OUT.safetensors")]
@@ -117,6 +117,9 @@ fn judge(arguments: &SameArguments, [one, other]: [&Path; 2], modes: &[Mode; 2])
     Ok(answer)
 }
 
+/// Seconds that inputs are tried for, unless others are asked for.
+const PATIENCE: u64 = 5;
+
 /// Settings of the comparison. Results of few bits show a difference in one of thousands of inputs, so that time alone ends the search
 /// unless a number of inputs is asked for.
 fn settings(arguments: &SameArguments, modes: &[Mode; 2]) -> Settings {
@@ -125,7 +128,8 @@ fn settings(arguments: &SameArguments, modes: &[Mode; 2]) -> Settings {
         assumptions: arguments.assumptions.clone(),
         trials: arguments.trials.unwrap_or(u64::MAX),
         elements: 0,
-        patience: Duration::from_secs(arguments.seconds),
+        patience: Duration::from_secs(arguments.seconds.unwrap_or(PATIENCE)),
+        limit: arguments.seconds.map(Duration::from_secs),
         ..Settings::new(&modes[0])
     }
 }
@@ -158,7 +162,7 @@ fn write_witness(path: &Path, imports: [&Import; 2], parting: &Parting) -> Resul
 
 /// The command that tells more of two files that are neither proven the same nor seen to part.
 fn next_step(arguments: &SameArguments, paths: [&Path; 2], modes: &[Mode; 2]) -> String {
-    let seconds = arguments.seconds.saturating_mul(10).max(60);
+    let seconds = arguments.seconds.unwrap_or(PATIENCE).saturating_mul(10).max(60);
     format!("{}; or try more inputs: --seconds {seconds}", next_diff(paths, modes, None, "what that does to results"))
 }
 
@@ -274,9 +278,10 @@ mod tests {
         let of = |more: &[&str]| {
             let line = Line::try_parse_from([&["same", "a.hlo", "b.hlo"], more].concat()).ok().unwrap();
             let settings = settings(&line.arguments, &[mode.clone(), mode.clone()]);
-            (settings.trials, settings.elements, settings.patience)
+            (settings.trials, settings.elements, settings.patience, settings.limit)
         };
-        assert_eq!(of(&["--seconds", "7"]), (u64::MAX, 0, Duration::from_secs(7)));
-        assert_eq!(of(&["--trials", "9"]), (9, 0, Duration::from_secs(5)));
+        let seven = Duration::from_secs(7);
+        assert_eq!(of(&["--seconds", "7"]), (u64::MAX, 0, seven, Some(seven)));
+        assert_eq!(of(&["--trials", "9"]), (9, 0, Duration::from_secs(5), None));
     }
 }

@@ -119,6 +119,25 @@ fn a_single_operation_is_interrupted() {
     folder.exits(0, &short);
 }
 
+/// `same` follows both programs before it tries inputs: that is a part of the time that is asked for.
+#[test]
+fn following_two_programs_ends_in_time() {
+    let folder = Folder::new(&[]);
+    let chain = |last: &str| {
+        let steps: String = (0..80).map(|at| format!("  y{} = f32[2000000] sine(y{at})\n", at + 1)).collect();
+        format!(
+            "HloModule m\n\nENTRY e {{\n  y0 = f32[2000000] parameter(0)\n{steps}  ROOT r = f32[2000000] {last}(y80)\n}}\n"
+        )
+    };
+    folder.write("sine.hlo", &chain("sine"));
+    folder.write("cosine.hlo", &chain("cosine"));
+    let begun = Instant::now();
+    let ran = folder.limited(SOON, "same sine.hlo cosine.hlo --seconds 1");
+    assert!(begun.elapsed() < Duration::from_secs(90), "{:?}", begun.elapsed());
+    let is_told = ran.out.starts_with("OPEN\n  missing: time to follow the programs: ");
+    assert!(ran.code == 2 && is_told, "{} {}{}", ran.code, ran.out, ran.err);
+}
+
 #[test]
 fn a_run_ends_in_time_and_keeps_what_is_done() {
     let slow = TINY

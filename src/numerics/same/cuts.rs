@@ -1,8 +1,11 @@
 //! Cuts of K: whether one changes bits is not public, so that two models answer where a program has one and no model is asked for.
 
+use std::time::Instant;
+
+use crate::deadline;
 use crate::ir::Program;
 use crate::machine::mxu::Accumulation;
-use crate::machine::{DotSite, DotUnit, Mode};
+use crate::machine::{DotSite, DotUnit, EvalError, Mode};
 
 use super::live_program::LiveProgram;
 use super::{Answer, Comparand, SameError, Settings, Verdict, compare_as_set};
@@ -11,7 +14,7 @@ use super::{Answer, Comparand, SameError, Settings, Verdict, compare_as_set};
 const MODELS: [Accumulation; 2] = [Accumulation::Running, Accumulation::Tiled];
 
 /// Compares two programs. Where a plan cuts K and the modes name no order of the matrix unit, both models of a cut must agree, or the
-/// answer is open.
+/// answer is open. It is open as well where the time that there is ends before the programs were followed.
 ///
 /// # Errors
 /// If arguments or results do not fit each other, or a program cannot be followed.
@@ -20,7 +23,20 @@ pub fn compare<'a>(
     other: impl Into<Comparand<'a>>,
     settings: &Settings,
 ) -> Result<Answer, SameError> {
-    let live = [one.into(), other.into()].map(LiveProgram::of);
+    let (one, other) = (one.into(), other.into());
+    let until = settings.limit.and_then(|limit| Instant::now().checked_add(limit));
+    match deadline::until(until, || compare_by_models([one, other], settings)) {
+        Ok(Err(SameError::Evaluation { error: EvalError::OutOfTime(out_of_time), .. })) | Err(out_of_time) => {
+            let missing = vec![format!("time to follow the programs: {out_of_time}")];
+            Ok(Answer { verdict: Verdict::Open(missing), compared: Vec::new(), rests_on: Vec::new(), tried: 0 })
+        }
+        Ok(answer) => answer,
+    }
+}
+
+/// [`compare`] without a limit of time.
+fn compare_by_models(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answer, SameError> {
+    let live = both.map(LiveProgram::of);
     let both = live.each_ref().map(LiveProgram::as_comparand);
     let is_cut = |side: usize| cuts_k(both[side].program, &settings.modes[side]);
     if !is_cut(0) && !is_cut(1) {

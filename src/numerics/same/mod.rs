@@ -112,6 +112,8 @@ pub struct Settings {
     pub elements: u64,
     /// The longest time that inputs are tried, beyond the first few.
     pub patience: Duration,
+    /// The longest time that all of it takes, following the programs included; none where there is no such limit.
+    pub limit: Option<Duration>,
     /// Elements that following one program may compute, so that it ends.
     pub budget: u64,
 }
@@ -125,6 +127,7 @@ impl Settings {
             trials: 256,
             elements: 1 << 23,
             patience: Duration::from_secs(5),
+            limit: None,
             budget: 1 << 32,
         }
     }
