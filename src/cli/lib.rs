@@ -407,9 +407,8 @@ fn folder(given: &Option<PathBuf>, default: &Path) -> Result<PathBuf, Failure> {
 fn locked(path: &Path) -> Result<LockedFolder, Failure> {
     let folder = LockedFolder::lock(path)?;
     if !folder.is_exclusive() {
-        let note = format!("note: the file system of {} has no locks: let no other run write there", path.display());
-        // Nobody may be left to read it.
-        let _ = writeln!(std::io::stderr(), "ulpgate: {note}");
+        let why = format!("the file system of {} has no locks: let no other run write there", path.display());
+        terminal::note(&format!("ulpgate: note: {why}"));
     }
     Ok(folder)
 }

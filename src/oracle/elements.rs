@@ -44,7 +44,7 @@ impl Integers {
     /// The number that element `at` is.
     pub fn number(&self, at: usize) -> Option<i128> {
         let value = self.values[at]?;
-        Some(if self.dtype == DType::U64 { i128::from(value as u64) } else { i128::from(value) })
+        Some(self.dtype.integer_of(value))
     }
 
     /// The start index that element `at` is, if it is known. No array reaches beyond 64 bits, so that a larger number

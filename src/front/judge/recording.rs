@@ -117,6 +117,8 @@ pub struct Found {
     pub output: usize,
     /// Its name in the recording.
     pub recorded_as: String,
+    /// Whether nothing but its place in the recording says so.
+    pub is_by_order: bool,
 }
 
 impl Recording {
@@ -200,7 +202,7 @@ impl Recording {
         let mut found: Vec<Found> = Vec::new();
         let offer = |found: &mut Vec<Found>, output: usize, name: &str| {
             if !found.iter().any(|one| one.output == output || one.recorded_as == name) {
-                found.push(Found { output, recorded_as: name.to_string() });
+                found.push(Found { output, recorded_as: name.to_string(), is_by_order: false });
             }
         };
         for (name, result) in &self.mapping {
@@ -244,7 +246,9 @@ impl Recording {
                     how: format!("`{maps}`, in the order that is true,"),
                 });
             }
-            names.iter().enumerate().for_each(|(at, name)| offer(&mut found, at, name));
+            let in_order =
+                |(output, name): (usize, &&str)| Found { output, recorded_as: name.to_string(), is_by_order: true };
+            found = names.iter().enumerate().map(in_order).collect();
         }
         if found.is_empty() {
             let (has, wanted) = (names.join(", "), wanted.join(", "));
@@ -256,16 +260,10 @@ impl Recording {
 
     /// A note on arrays that were paired with results by nothing but their order, as [`Recording::resolve`] does where no name fits.
     pub(super) fn pairing_note(&self, program: &Program, found: &[Found]) -> Option<String> {
-        let wanted = &program.output_names;
-        let is_named = |one: &Found| {
-            let name = &one.recorded_as;
-            *name == wanted[one.output]
-                || place_of(name, wanted.len()).is_some()
-                || self.mapping.iter().any(|(mapped, _)| mapped == name)
-        };
+        let by_order = found.iter().filter(|one| one.is_by_order);
         let pairs: Vec<(&str, &str)> =
-            found.iter().map(|one| (one.recorded_as.as_str(), wanted[one.output].as_str())).collect();
-        (!found.iter().any(is_named)).then(|| pairing_note(&self.file(), &pairs)).flatten()
+            by_order.map(|one| (one.recorded_as.as_str(), program.output_names[one.output].as_str())).collect();
+        pairing_note(&self.file(), &pairs)
     }
 
     /// A result in the program's type.

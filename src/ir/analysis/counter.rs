@@ -44,7 +44,7 @@ pub fn known_integer(instruction: &Instruction, operands: &[(Option<i64>, Option
         Op::Unary(Unary::Not) if dtype == DType::Pred => 1 - operand(0)?,
         Op::Binary(binary) => {
             let (x, y) = (operand(0)?, operand(1)?);
-            let x_is_less = order(operands[0].1?, x) < order(operands[1].1?, y);
+            let x_is_less = operands[0].1?.integer_of(x) < operands[1].1?.integer_of(y);
             match binary {
                 Binary::Add => x.wrapping_add(y),
                 Binary::Subtract => x.wrapping_sub(y),
@@ -57,7 +57,7 @@ pub fn known_integer(instruction: &Instruction, operands: &[(Option<i64>, Option
             }
         }
         Op::Compare { direction, .. } => {
-            let (x, y) = (order(operands.first()?.1?, operand(0)?), order(operands.get(1)?.1?, operand(1)?));
+            let (x, y) = (operands.first()?.1?.integer_of(operand(0)?), operands.get(1)?.1?.integer_of(operand(1)?));
             i64::from(match direction {
                 Compare::Eq => x == y,
                 Compare::Ne => x != y,
@@ -72,11 +72,6 @@ pub fn known_integer(instruction: &Instruction, operands: &[(Option<i64>, Option
     };
     // In the width of its type.
     Some(Data::from_i64s(dtype, &[value])?.get_i64(0))
-}
-
-/// A number with the order of this type's values.
-fn order(dtype: DType, value: i64) -> i128 {
-    if dtype == DType::U64 { i128::from(value as u64) } else { i128::from(value) }
 }
 
 /// The result of a computation over a loop's state, such as its condition, from the known part of the state.

@@ -173,6 +173,12 @@ impl DType {
         matches!(self, DType::S1 | DType::S2 | DType::S4 | DType::S8 | DType::S16 | DType::S32 | DType::S64)
     }
 
+    /// The integer that the bits of an i64 are in this type, as [`Data::get_i64`](super::Data::get_i64) gives them: those of a u64 have no
+    /// sign.
+    pub fn integer_of(self, bits: i64) -> i128 {
+        if self == DType::U64 { i128::from(bits as u64) } else { i128::from(bits) }
+    }
+
     /// Whether elements are kept as codes: a float of eight bits at most, or an integer of fewer.
     pub fn is_coded(self) -> bool {
         self.bits() < 8 || self.bits() == 8 && self.is_float()

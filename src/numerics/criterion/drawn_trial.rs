@@ -5,7 +5,7 @@ use crate::input::{self, Argument, InputError, InputKey, InputSpec};
 use crate::ir::{Program, ValueId};
 use crate::machine::mxu::Accumulation;
 use crate::machine::vector::{ScanOrder, SumOrder};
-use crate::machine::{EvalError, Mode, PRECISIONS, PrecisionRow};
+use crate::machine::{EvalError, Mode, PRECISIONS};
 use crate::num::{Direction, Format, round_f64};
 use crate::oracle::{Demand, Oracle, OracleError, TruthTensor};
 use crate::program::{BuildError, ProgramSpec};
@@ -192,14 +192,21 @@ impl HonestProgram {
         mode: &Mode,
         arguments: &[Tensor],
     ) -> Result<Vec<(&'static str, Vec<Tensor>)>, TrialError> {
-        let run = |mode: &Mode| subject::evaluate(&self.program, mode, arguments);
-        if mode.chip.matrix_unit {
-            let lower = PRECISIONS.iter().take_while(|row| row.passes != mode.precision.passes);
-            return lower.map(|row| Ok((row.name, run(&mode.clone().with_precision(row))?))).collect();
+        let has_unit = mode.chip.matrix_unit;
+        let lower: Vec<Mode> = if has_unit {
+            PRECISIONS.iter().take(mode.precision.place()).map(|row| mode.clone().with_precision(row)).collect()
+        } else {
+            let others = mode.others(&PRECISIONS[..BELOW_HIGHEST], &[]).into_iter();
+            others.filter(|other| other.chip.name == WITH_PRECISIONS).collect()
+        };
+        let mut results = Vec::new();
+        for other in lower {
+            match subject::evaluate(&self.program, &other, arguments) {
+                Err(EvalError::Unsupported { .. } | EvalError::NoDouble { .. }) if !has_unit => {}
+                found => results.push((other.precision.name, found?)),
+            }
         }
-        let of_tpu = |row: &&PrecisionRow| format!("{WITH_PRECISIONS}/{}/off", row.name).parse::<Mode>().ok();
-        let lower = PRECISIONS.iter().take_while(|row| row.name != "highest");
-        Ok(lower.filter_map(|row| Some((row.name, of_tpu(&row).and_then(|mode| run(&mode).ok())?))).collect())
+        Ok(results)
     }
 
     /// One honest run on these arguments: a trial for each of these float results, with the values that are expected of it.
@@ -237,6 +244,9 @@ impl HonestProgram {
 
 /// The chip whose precisions are the lower ones of a chip without a matrix unit: there a dot is f32 in all of them.
 const WITH_PRECISIONS: &str = "v5e";
+
+/// The number of precisions that are lower than `highest`.
+const BELOW_HIGHEST: usize = 2;
 
 /// The numbers of one result.
 fn values(results: &[Tensor], at: usize) -> Vec<f64> {

@@ -162,10 +162,10 @@ impl Mpfr {
     fn zero_of(&self, factors: &[(Rc<Between>, Rc<Between>)]) -> Between {
         let products: Vec<Between> = factors.iter().map(|(x, y)| self.mul(x, y)).collect();
         let is_negative = |product: &Between| matches!(product, Between::Exact(value) if value.is_sign_negative());
-        match products.iter().all(|product| product.may_be_negative_zero()) {
-            true if !products.is_empty() && products.iter().all(is_negative) => Between::exact(-0.0),
-            all_may_be_negative => Between::rest_zero(!all_may_be_negative),
+        if !products.is_empty() && products.iter().all(is_negative) {
+            return Between::exact(-0.0);
         }
+        Between::rest_zero(products.iter().any(|product| !product.may_be_negative_zero()))
     }
 
     /// Dots of the middles one by one, those that are wanted.

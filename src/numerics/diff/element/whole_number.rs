@@ -111,9 +111,7 @@ mod tests {
         let made = of(&mut b, &operands).unwrap();
         let program = b.finish(&[("made", made)]).unwrap();
         let results = evaluate(&program, &"cpu/f32/off".parse::<crate::mode::Mode>().unwrap(), arrays).unwrap();
-        let (data, is_signed) = (results[0].data(), results[0].dtype().is_signed());
-        let number = |at| if is_signed { data.get_i64(at).into() } else { i128::from(data.get_i64(at) as u64) };
-        (0..results[0].len()).map(number).collect()
+        (0..results[0].len()).map(|at| results[0].dtype().integer_of(results[0].data().get_i64(at))).collect()
     }
 
     fn held(value: i128) -> Option<f64> {

@@ -22,7 +22,7 @@ pub fn constants(computation: &Computation, regions: &Regions) -> Vec<Option<f64
         }));
     }
     let values = evaluate(instructions);
-    places.into_iter().map(|place| values.get(place?).map(|tensor| element(tensor, 0))).collect()
+    places.into_iter().map(|place| values.get(place?).map(|tensor| tensor.data().get_f64(0))).collect()
 }
 
 /// The operands whose numbers an operation takes: what is moved, where it is moved.
@@ -106,17 +106,13 @@ pub fn number(op: &Op, numbers: &[f64], from: DType, to: DType) -> Option<f64> {
     };
     let mut instructions: Vec<Instruction> = numbers.iter().map(constant).collect::<Option<_>>()?;
     instructions.push(Instruction::new("made", op.clone(), (0..numbers.len()).collect(), Shape::array(to, &[])));
-    evaluate(instructions).last().map(|tensor| element(tensor, 0))
+    evaluate(instructions).last().map(|tensor| tensor.data().get_f64(0))
 }
 
 /// The one value of an array of constants.
 pub fn splat(tensor: &Tensor) -> Option<f64> {
     let bits = |i: usize| tensor.data().bits(i);
-    (!tensor.is_empty() && (1..tensor.len()).all(|i| bits(i) == bits(0))).then(|| element(tensor, 0))
-}
-
-fn element(tensor: &Tensor, i: usize) -> f64 {
-    tensor.data().get_f64(i)
+    (!tensor.is_empty() && (1..tensor.len()).all(|i| bits(i) == bits(0))).then(|| tensor.data().get_f64(0))
 }
 
 #[cfg(test)]
