@@ -43,9 +43,8 @@ pub fn run(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<Exit, Fa
     };
     let mut named = called(name);
     if named.is_empty() {
-        // Verdicts are printed in capitals, and figures with spaces.
-        let plain = |name: &str| name.to_ascii_lowercase().replace(['-', '_'], " ");
-        named = all.iter().filter(|entry| plain(&entry.name) == plain(name)).collect();
+        let asked = plain(name);
+        named = all.iter().filter(|entry| !asked.is_empty() && plain(&entry.name) == asked).collect();
     }
     if let Some(suite) = suites(&[]).ok().and_then(|all| all.into_iter().find(|s| s.name == name)) {
         let others = named.into_iter().filter(|entry| entry.kind != Kind::Suites).collect::<Vec<_>>();
@@ -81,6 +80,13 @@ pub fn run(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<Exit, Fa
         return Err(Failure::Message(format!("nothing is called `{name}`; {hint}")));
     }
     Ok(Exit::AsExpected)
+}
+
+/// A name without the forms that it takes in sentences: verdicts have capitals, figures spaces, rules letters, and several an s.
+fn plain(name: &str) -> String {
+    let lower = name.to_ascii_lowercase().replace(['-', '_', ','], " ");
+    let words: Vec<&str> = lower.split_whitespace().filter(|word| word.len() > 1).collect();
+    words.join(" ").trim_end_matches('s').to_string()
 }
 
 /// Shows a suite: its claim, what each matrix evaluates and asks, and the first case of each question. `others` have its name, too.

@@ -88,9 +88,9 @@ impl FolderPair {
         self.folders.iter().flat_map(|folder| self.common.iter().map(move |path| folder.join(path))).collect()
     }
 
-    /// The number of files without a counterpart.
-    pub fn alone(&self) -> usize {
-        self.alone.len()
+    /// The files without a counterpart, by their paths in their folders.
+    pub fn alone(&self) -> &[PathBuf] {
+        &self.alone
     }
 
     /// Puts a question to each pair, under the pair's name, and sums up. `words` describe pairs that are the same, and

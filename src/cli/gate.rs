@@ -21,7 +21,7 @@ use super::reports_folder::check_reports;
 use super::run::Selected;
 use super::seconds::Limit;
 use super::summary;
-use super::{Exit, Failure, REPORTS, check_target, files_of, locked, suites, write_file};
+use super::{Exit, Failure, REPORTS, SUITES, check_target, files_of, locked, suites, write_file};
 
 #[derive(Args)]
 pub struct GateArguments {
@@ -65,7 +65,8 @@ pub fn run(arguments: &GateArguments, out: &mut dyn Write) -> Result<Exit, Failu
     }
     // Held until all is accepted.
     let _locked = arguments.bless.then(|| locked(&baseline)).transpose()?;
-    let outcome = run::run(&suites, &selection, &Settings::default(), None, &OnStderr::new())?;
+    let ran = run::run(&suites, &selection, &Settings::default(), None, &OnStderr::new()).map_err(Failure::from);
+    let outcome = arguments.formats.tell_failure("gate", Path::new(SUITES), ran, out)?;
     let records = SuiteRecord::all_of(&suites, outcome.records, &selection.asked);
     let (differences, files) = differences(arguments, &suites, &selection, &records, &baseline)?;
     let findings: Vec<Unexpected> = records.iter().flat_map(report::findings).collect();

@@ -1,7 +1,7 @@
 //! `ulpgate judge`: results from elsewhere.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use ulpgate_front::judge::{JudgeError, Judged, JudgedResult, Recording, Settings, Verdict, bind, judge};
@@ -90,6 +90,32 @@ pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Fail
     let (Some(named), Some(inputs)) = (&arguments.program, &arguments.inputs) else {
         return probe::name_modes(&arguments.results, arguments.json, out);
     };
+    let judged = judged(arguments, named, inputs);
+    let judged = arguments.formats.tell_failure("judge", &arguments.results, judged, out)?;
+    if arguments.json {
+        let page = judged.to_json(named);
+        writeln!(out, "{page:#}")?;
+    } else {
+        judged.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    }
+    arguments.formats.write(&[], || vec![group(arguments, named, &judged)], out)?;
+    match judged.verdict() {
+        Verdict::Bits | Verdict::Conforming => Ok(Exit::AsExpected),
+        Verdict::Outside => Ok(Exit::Found),
+        Verdict::Unknown => {
+            let open: Vec<&str> = judged
+                .results
+                .iter()
+                .filter(|one| one.verdict == Verdict::Unknown)
+                .map(|one| one.name.as_str())
+                .collect();
+            Err(Failure::Message(format!("{}: not judged: {}", arguments.results.display(), open.join(", "))))
+        }
+    }
+}
+
+/// The verdicts on all results.
+fn judged(arguments: &JudgeArguments, named: &str, inputs: &Path) -> Result<Judged, Failure> {
     let fail = |why: &dyn std::fmt::Display| Failure::Message(why.to_string());
     let NamedProgram { program, argument_names, is_compiled } = named_program(named, arguments.size)?;
     if is_compiled {
@@ -114,33 +140,12 @@ pub fn run(arguments: &JudgeArguments, out: &mut dyn Write) -> Result<Exit, Fail
         block_from: arguments.whole.then_some(u128::MAX),
     };
     let of = |why: &dyn std::fmt::Display| Failure::Message(format!("{}: {why}", arguments.results.display()));
-    let judged =
-        judge(&program, &tensors, &recording, &settings).map_err(|error| match (&error, &arguments.compiled) {
-            (JudgeError::Compiled { .. }, Some(path)) => fail(&format!("{}: {error}", path.display())),
-            // It names the file already.
-            (JudgeError::Recording(error), _) => fail(error),
-            _ => of(&error),
-        })?;
-    if arguments.json {
-        let page = judged.to_json(named);
-        writeln!(out, "{}", serde_json::to_string_pretty(&page).map_err(|error| fail(&error))?)?;
-    } else {
-        judged.lines().iter().try_for_each(|line| writeln!(out, "{line}"))?;
-    }
-    arguments.formats.write(&[], || vec![group(arguments, named, &judged)], out)?;
-    match judged.verdict() {
-        Verdict::Bits | Verdict::Conforming => Ok(Exit::AsExpected),
-        Verdict::Outside => Ok(Exit::Found),
-        Verdict::Unknown => {
-            let open: Vec<&str> = judged
-                .results
-                .iter()
-                .filter(|one| one.verdict == Verdict::Unknown)
-                .map(|one| one.name.as_str())
-                .collect();
-            Err(of(&format!("not judged: {}", open.join(", "))))
-        }
-    }
+    judge(&program, &tensors, &recording, &settings).map_err(|error| match (&error, &arguments.compiled) {
+        (JudgeError::Compiled { .. }, Some(path)) => fail(&format!("{}: {error}", path.display())),
+        // It names the file already.
+        (JudgeError::Recording(error), _) => fail(error),
+        _ => of(&error),
+    })
 }
 
 /// The verdicts as tests.

@@ -40,7 +40,7 @@ mod vectors;
 mod watch;
 mod worst_rows;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -348,6 +348,18 @@ fn check_target(path: &Path, read: impl IntoIterator<Item = PathBuf>) -> Result<
     match read.into_iter().find(|file| std::fs::canonicalize(file).is_ok_and(|file| file == target)) {
         Some(_) => refuse("the command reads it".to_string()),
         None => Ok(()),
+    }
+}
+
+/// As [`check_target`], for a file of tensors: one that is called as another format would be taken for that.
+fn check_tensors_target(path: &Path, read: impl IntoIterator<Item = PathBuf>) -> Result<(), Failure> {
+    let is_other = |ending: &OsStr| ["npz", "npy", "hlo"].iter().any(|other| ending.eq_ignore_ascii_case(other));
+    match path.extension().filter(|ending| is_other(ending)) {
+        Some(_) => Err(Failure::Message(format!(
+            "{} cannot be written: tensors are written as safetensors; give a name that ends in .safetensors",
+            path.display()
+        ))),
+        None => check_target(path, read),
     }
 }
 

@@ -20,7 +20,7 @@ use super::reports_folder::check_reports;
 use super::seconds::Limit;
 use super::summary::{self, Extent, Written};
 use super::threads::start_threads;
-use super::{Exit, Failure, REPORTS, files_of, folder, locked, suites};
+use super::{Exit, Failure, REPORTS, SUITES, files_of, folder, locked, suites};
 
 #[derive(Args, Default)]
 pub struct RunArguments {
@@ -93,7 +93,8 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<Exit, Failur
     // Held until all is written.
     let journal = (writes || arguments.resume).then(|| locked(&target)).transpose()?;
     let progress = if journal.is_some() { OnStderr::with_journal() } else { &OnStderr::new() };
-    let outcome = run::run(&suites, &selection, &settings, journal.as_ref(), progress)?;
+    let ran = run::run(&suites, &selection, &settings, journal.as_ref(), progress).map_err(Failure::from);
+    let outcome = arguments.formats.tell_failure("run", Path::new(SUITES), ran, out)?;
     let run::Outcome { records, stats, costs, resumed } = outcome;
     let records = SuiteRecord::all_of(&suites, records, &selection.asked);
     let written = journal.as_ref().filter(|_| writes);
@@ -107,7 +108,7 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<Exit, Failur
         }
         let kept = if resumed == 0 { String::new() } else { format!(" ({resumed} kept from an interrupted run)") };
         let what = match changed {
-            Some(count) => describe_writes(count, &target),
+            Some(what) => what,
             None => "part of them, so no report was written (--out DIR writes one)".to_string(),
         };
         let has_page = writes && !is_part_of_reports(&arguments.suite, &target);
@@ -128,8 +129,8 @@ fn is_part_of_reports(named: &[String], target: &Path) -> bool {
 }
 
 /// Keeps the records and writes the report files; says how many of these changed. Files over all suites are left alone
-/// if only some of them ran.
-fn write(records: &[SuiteRecord], named: &[String], folder: &LockedFolder) -> Result<usize, Failure> {
+/// if only some of them ran, which is said, too.
+fn write(records: &[SuiteRecord], named: &[String], folder: &LockedFolder) -> Result<String, Failure> {
     let target = folder.path();
     write_folder(target, records, named.is_empty())?;
     let files = report::files(records);
@@ -138,7 +139,13 @@ fn write(records: &[SuiteRecord], named: &[String], folder: &LockedFolder) -> Re
     let changed = report::write_all(target, files.iter().filter(|file| file.covers == Covers::OneSuite || !part))?;
     // The page says what changed, and so may be another although no report is.
     report::write_all(target, &page)?;
-    Ok(changed)
+    let left: Vec<&str> =
+        files.iter().filter(|file| part && file.covers != Covers::OneSuite).map(|file| file.name.as_str()).collect();
+    let left = match left.is_empty() {
+        true => String::new(),
+        false => format!(" ({} cover all suites and stay as they are: `ulpgate run` writes them)", left.join(", ")),
+    };
+    Ok(format!("{}{left}", describe_writes(changed, target)))
 }
 
 /// Sets the number of threads for the whole process.

@@ -17,7 +17,7 @@ use ulpgate_front::tensor::Tensor;
 use super::folder_pair::{FolderPair, Outcome};
 use super::hlo::{self, mode_help};
 use super::summary::shell_word;
-use super::{Exit, Failure, check_target};
+use super::{Exit, Failure, check_tensors_target};
 
 #[derive(Args)]
 #[command(
@@ -70,7 +70,7 @@ fn assumption(name: &str) -> Result<Assumption, String> {
 /// Prints a verdict, or one a pair of files.
 pub fn run(arguments: &SameArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
     let read = [&arguments.one, &arguments.other].map(PathBuf::clone);
-    arguments.witness.iter().try_for_each(|path| check_target(path, read.clone()))?;
+    arguments.witness.iter().try_for_each(|path| check_tensors_target(path, read.clone()))?;
     let Some(pair) = FolderPair::of(&arguments.one, &arguments.other)? else {
         let paths = [arguments.one.as_path(), &arguments.other];
         let modes = modes(arguments, paths)?;

@@ -198,10 +198,14 @@ fn words_of_the_output_are_explained() {
         ("UNKNOWN", "neither permitted nor refuted"),
         ("relative rms", "Root mean square"),
         ("TF32", "bits, largest finite value"),
+        ("rule A", "rule A joins conversions"),
+        ("rules A, B", "rule A joins conversions"),
+        ("findings", "A deviation that a check found"),
     ] {
         let out = folder.exits(0, &["explain", word]).out.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(out.contains(says), "{word}: {out}");
     }
+    folder.exits(2, &["explain", "A, B"]);
 }
 
 /// A point between the operands of a product ends no sentence.

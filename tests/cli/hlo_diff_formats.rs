@@ -253,3 +253,29 @@ fn a_program_that_is_no_hlo_text_is_named_with_the_command_that_converts_it() {
     folder.write("typo.hlo", "modul e\n");
     assert!(folder.exits(2, &["hlo", "show", "typo.hlo"]).err.contains("line 1, column 1"));
 }
+
+/// Two files below cpu differ in what XLA:CPU's code generator makes of a sum, with inputs or without; elsewhere nobody said so.
+#[test]
+fn folders_of_a_chip_say_its_code_generator() {
+    let text = |kind: &str| {
+        format!(
+            "HloModule m, is_scheduled=true\nadd {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, \
+             b)\n}}\nsums {{\n  p = f32[4,64]{{1,0}} parameter(0)\n  z = f32[] constant(0)\n  ROOT s = f32[4]{{0}} reduce(p, z), \
+             dimensions={{1}}, to_apply=add\n}}\nENTRY main {{\n  x = f32[4,64]{{1,0}} parameter(0)\n  ROOT f = f32[4]{{0}} \
+             fusion(x), kind={kind}, calls=sums\n}}\n"
+        )
+    };
+    let folder = Folder::new(&[]);
+    for (release, kind) in [("old", "kLoop"), ("new", "kCustom")] {
+        for place in ["cpu", "elsewhere"] {
+            std::fs::create_dir_all(folder.path(&format!("{release}/{place}"))).unwrap();
+            folder.write(&format!("{release}/{place}/f.on.hlo"), &text(kind));
+        }
+    }
+    let of = |code: i32, place: &str| {
+        folder.exits(code, &["hlo", "diff", &format!("old/{place}/f.on.hlo"), &format!("new/{place}/f.on.hlo")]).out
+    };
+    assert!(of(1, "cpu").starts_with("reordered f/s: one after the other -> in the library's order\n"));
+    assert_eq!(of(0, "elsewhere"), "changes: none\n");
+    assert!(folder.exits(1, &["hlo", "diff", "old/cpu", "new/cpu"]).out.contains("reordered f/s"));
+}

@@ -7,12 +7,12 @@ mod sarif;
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use ulpgate_front::gate::{Difference, RowChange};
-use ulpgate_front::record::SuiteRecord;
+use ulpgate_front::record::{SuiteRecord, Verdict};
 use ulpgate_front::report::{Unexpected, findings};
 use ulpgate_front::run::Cost;
 use ulpgate_front::suite::Suite;
@@ -73,6 +73,26 @@ pub struct Problem {
     pub place: (String, usize),
 }
 
+/// The rule of a question that could not be judged.
+pub const NOT_JUDGED: &str = "not-judged";
+
+impl Test {
+    /// A question about `file` that could not be judged, and the reason.
+    pub fn not_judged(file: &Path, failure: &Failure) -> Test {
+        let Failure::Message(why) = failure;
+        let problem = Problem {
+            rule: NOT_JUDGED.to_string(),
+            verdict: Verdict::Undecided.name().to_string(),
+            value: String::new(),
+            message: why.replace(['\n', '\r'], " "),
+            evidence: Vec::new(),
+            next: None,
+            place: (file.display().to_string(), 1),
+        };
+        Test { name: file.display().to_string(), is_judged: true, known: Vec::new(), problems: vec![problem] }
+    }
+}
+
 impl Formats {
     /// Holds the files that were asked for to what can be written, before anything is evaluated: `read` are files that
     /// the command reads.
@@ -105,6 +125,22 @@ impl Formats {
             Ok(())
         };
         junit.and(sarif).and(summary)
+    }
+
+    /// Passes a result on. The reason of a failure is written to the files that were asked for, too: a CI system that finds no
+    /// file shows nothing.
+    pub fn tell_failure<T>(
+        &self,
+        command: &str,
+        file: &Path,
+        result: Result<T, Failure>,
+        out: &mut dyn Write,
+    ) -> Result<T, Failure> {
+        if let Err(failure) = &result {
+            let tests = vec![Test::not_judged(file, failure)];
+            self.write(&[], || vec![Group { name: command.to_string(), tests }], out)?;
+        }
+        result
     }
 }
 

@@ -20,7 +20,7 @@ use super::super::seconds::Limit;
 use super::accepted::{Accepted, ComparedPair};
 use super::diff_problems::{DiffProblems, EqualFor, PrintedFinding, told};
 use super::dump_manifest::DumpManifest;
-use super::dump_mode::{mode_help, mode_of, mode_or_that_of_paths};
+use super::dump_mode::{mode_help, mode_of, mode_of_paths, mode_or_that_of_paths};
 use super::eval::inputs;
 use super::input_files::inputs_of;
 use super::next_command::Compared;
@@ -106,22 +106,21 @@ pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Fa
     if let Some(path) = accept {
         check_target(path, [before, after].into_iter().chain(&arguments.inputs).cloned())?;
     }
-    let pair = FolderPair::of(before, after)?;
-    let of_folders = pair.iter().flat_map(FolderPair::paths).collect::<Vec<_>>();
+    let pair = FolderPair::of(before, after);
+    let of_folders = pair.iter().flatten().flat_map(FolderPair::paths).collect::<Vec<_>>();
     let read = [before, after].into_iter().chain(&arguments.inputs).chain(accept).chain(&of_folders);
     arguments.formats.check(read.cloned())?;
-    let mut accepted = accept.as_ref().map(|path| Accepted::read(path, *bless)).transpose()?;
+    let opened = opened(arguments, pair);
+    let (pair, mut accepted) = arguments.formats.tell_failure("hlo diff", after, opened, out)?;
     let (mut open, mut found) = (0, DiffProblems::default());
     let exit = match pair {
-        None if !arguments.only.is_empty() => {
-            return Err(Failure::Message("--only picks among the files of two folders: give two folders".to_string()));
-        }
         None => run_accepting(arguments, after, accepted.as_mut(), &mut found, out)
             .inspect_err(|failure| found.add_unjudged(after, failure))
             .and_then(|exit| tell_unchanged(arguments, exit, out)),
         Some(pair) => {
-            let pair = pair.only(&arguments.only)?;
-            open = pair.alone();
+            open = pair.alone().len();
+            let without = Failure::Message("it is in one folder alone".to_string());
+            pair.alone().iter().for_each(|path| found.add_unjudged(path, &without));
             pair.judge(["unchanged", "changed"], out, |one, other, out| {
                 let outcome = run_in_folders(arguments, one, other, accepted.as_mut(), &mut found, out);
                 if let Err(failure) = &outcome {
@@ -158,6 +157,22 @@ pub fn run(arguments: &HloDiffArguments, out: &mut dyn Write) -> Result<Exit, Fa
         compared.tell(out)?;
     }
     Ok(exit)
+}
+
+/// The pairs of two folders that are asked for, if there are any, and the list of accepted changes.
+fn opened(
+    arguments: &HloDiffArguments,
+    pair: Result<Option<FolderPair>, Failure>,
+) -> Result<(Option<FolderPair>, Option<Accepted>), Failure> {
+    let HloDiffArguments { accept, bless, only, .. } = arguments;
+    let pair = match pair? {
+        None if !only.is_empty() => {
+            let why = "--only picks among the files of two folders: give two folders";
+            return Err(Failure::Message(why.to_string()));
+        }
+        pair => pair.map(|pair| pair.only(only)).transpose()?,
+    };
+    Ok((pair, accept.as_ref().map(|path| Accepted::read(path, *bless)).transpose()?))
 }
 
 /// A word where two files are compared and nothing is listed: silence would not tell that anything was compared.
@@ -310,7 +325,9 @@ fn run_pair(
     let ((module, before), (_, after)) = (read(&arguments.before)?, read(&arguments.after)?);
     let mode = mode_or_that_of_paths(arguments.mode.as_ref(), [&arguments.before, &arguments.after])?;
     let modes = [&mode, arguments.other_mode.as_ref().unwrap_or(&mode)];
-    let chip = arguments.inputs.as_ref().map(|_| mode.chip);
+    // The code generator of a machine that nobody named decides nothing: only the one that both folders say, or that runs them.
+    let asked = arguments.inputs.as_ref().map(|_| mode.clone());
+    let chip = asked.or_else(|| mode_of_paths([&arguments.before, &arguments.after])).map(|mode| mode.chip);
     let found = difference(&before, &after, chip).map_err(|e| e.to_string())?;
     let results = match &arguments.inputs {
         Some(path) => {

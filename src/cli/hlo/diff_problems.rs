@@ -4,14 +4,10 @@ use std::path::Path;
 
 use ulpgate_front::hlo::Sources;
 use ulpgate_front::hlo::ast::Module;
-use ulpgate_front::record::Verdict;
 
-use super::super::ci::{Group, Problem, Test};
+use super::super::ci::{Group, NOT_JUDGED, Problem, Test};
 use super::Failure;
 use ulpgate_front::diff::{Change, Outcome};
-
-/// The rule of pairs that could not be judged.
-const NOT_JUDGED: &str = "not-judged";
 
 /// The pairs that were compared so far.
 #[derive(Default)]
@@ -100,17 +96,7 @@ impl DiffProblems {
 
     /// Adds a pair that could not be judged.
     pub fn add_unjudged(&mut self, name: &Path, failure: &Failure) {
-        let Failure::Message(why) = failure;
-        let problem = Problem {
-            rule: NOT_JUDGED.to_string(),
-            verdict: Verdict::Undecided.name().to_string(),
-            value: String::new(),
-            message: why.replace(['\n', '\r'], " "),
-            evidence: Vec::new(),
-            next: None,
-            place: (name.display().to_string(), 1),
-        };
-        self.add(name, [problem]);
+        self.tests.push(Test::not_judged(name, failure));
     }
 
     /// Adds a pair with an accepted list: findings that are not in it, and lines of it that are gone.

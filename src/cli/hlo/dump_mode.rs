@@ -16,9 +16,17 @@ pub(crate) fn mode_or_that_of_paths(asked: Option<&Mode>, paths: [&Path; 2]) -> 
     if let Some(mode) = asked {
         return Ok(mode.clone());
     }
+    match mode_of_paths(paths) {
+        Some(mode) => Ok(mode),
+        None => DEFAULT_MODE.parse().map_err(|error| Failure::Message(format!("{DEFAULT_MODE}: {error}"))),
+    }
+}
+
+/// The machine that both paths of two files say; `None` where one says nothing or another.
+pub(crate) fn mode_of_paths(paths: [&Path; 2]) -> Option<Mode> {
     match paths.map(|path| mode_of(path).ok().flatten()) {
-        [Some(one), Some(other)] if one == other => Ok(one),
-        _ => DEFAULT_MODE.parse().map_err(|error| Failure::Message(format!("{DEFAULT_MODE}: {error}"))),
+        [Some(one), Some(other)] if one == other => Some(one),
+        _ => None,
     }
 }
 

@@ -15,7 +15,7 @@ use ulpgate_front::tensor::Tensor;
 use super::super::seconds::Limit;
 use super::super::summary::shell_word;
 use super::super::terminal::note;
-use super::super::{Exit, Failure, check_target};
+use super::super::{Exit, Failure, check_tensors_target};
 use super::input_files::inputs_beside;
 use super::{announcer, note_second_compilation, read};
 
@@ -67,7 +67,7 @@ struct ArgumentLine {
 }
 
 pub fn run(arguments: &HloEvalArguments, out: &mut dyn Write) -> Result<Exit, Failure> {
-    check_target(&arguments.out, [&arguments.file].into_iter().chain(&arguments.inputs).cloned())?;
+    check_tensors_target(&arguments.out, [&arguments.file].into_iter().chain(&arguments.inputs).cloned())?;
     let (module, import) = read(&arguments.file)?;
     note_second_compilation(&arguments.file, &module, &arguments.mode);
     let inputs = match &arguments.inputs {

@@ -249,31 +249,36 @@ fn what_a_library_computes_is_told_of() {
 }
 
 /// A dot that the library takes in bf16 where it took widened operands before: another kernel, whose sums come in another order.
+/// The files show it, whatever the chip. The sum of two products has one order.
 #[test]
 fn another_kernel_of_the_library_is_told_of() {
     let library = "kind=kCustom, calls=f, backend_config={\"fusion_config\":{\"kind\":\"__ynn_fusion\"}}";
-    let fused = |dtype: &str, entry: &str| {
+    let fused = |dtype: &str, k: usize, entry: &str| {
         format!(
-            "HloModule m, is_scheduled=true\nf {{\n  p = {dtype}[8,128] parameter(0)\n  q = {dtype}[128,16] parameter(1)\n  ROOT d = \
-             {dtype}[8,16] dot(p, q), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}\n}}\nENTRY main {{\n  x = bf16[8,128] \
-             parameter(0)\n  w = bf16[128,16] parameter(1)\n{entry}}}\n"
+            "HloModule m, is_scheduled=true\nf {{\n  p = {dtype}[8,{k}]{{1,0}} parameter(0)\n  q = {dtype}[{k},16]{{1,0}} \
+             parameter(1)\n  ROOT d = {dtype}[8,16]{{1,0}} dot(p, q), lhs_contracting_dims={{1}}, \
+             rhs_contracting_dims={{0}}\n}}\nENTRY main {{\n  x = bf16[8,{k}]{{1,0}} parameter(0)\n  w = bf16[{k},16]{{1,0}} \
+             parameter(1)\n{entry}}}\n"
         )
     };
-    let narrow = fused("bf16", &format!("  ROOT y = bf16[8,16] fusion(x, w), {library}\n"));
-    let wide = fused(
-        "f32",
-        &format!(
-            "  a = f32[8,128] convert(x)\n  b = f32[128,16] convert(w)\n  y = f32[8,16] fusion(a, b), {library}\n  ROOT r = \
-             bf16[8,16] convert(y)\n"
-        ),
-    );
+    let narrow = |k: usize| fused("bf16", k, &format!("  ROOT y = bf16[8,16]{{1,0}} fusion(x, w), {library}\n"));
+    let wide = |k: usize| {
+        let entry = format!(
+            "  a = f32[8,{k}]{{1,0}} convert(x)\n  b = f32[{k},16]{{1,0}} convert(w)\n  y = f32[8,16]{{1,0}} fusion(a, b), \
+             {library}\n  ROOT r = bf16[8,16]{{1,0}} convert(y)\n"
+        );
+        fused("f32", k, &entry)
+    };
+    let [f32s, bf16s] = ["f32", "bf16"].map(|dtype| format!("in the order of the kernel for {dtype} operands"));
     let mode: Mode = "xla-cpu/default/as-compiled".parse().unwrap();
-    let of = |one: &str, other: &str| lines(&difference(&import(one), &import(other), Some(mode.chip)).unwrap());
-    let [f32s, bf16s] =
-        ["f32", "bf16"].map(|dtype| format!("in the order of the library's kernel for {dtype} operands"));
-    assert_eq!(of(&wide, &narrow), [format!("reordered y/d: {f32s} -> {bf16s}")]);
-    assert_eq!(of(&narrow, &wide), [format!("reordered y/d: {bf16s} -> {f32s}")]);
-    assert!(of(&wide, &wide).is_empty() && of(&narrow, &narrow).is_empty());
+    for chip in [None, Some(mode.chip)] {
+        let of = |one: &str, other: &str| lines(&difference(&import(one), &import(other), chip).unwrap());
+        let [wide_3, narrow_3] = [wide(3), narrow(3)];
+        assert_eq!(of(&wide_3, &narrow_3), [format!("reordered y/d: {f32s} -> {bf16s}")]);
+        assert_eq!(of(&narrow_3, &wide_3), [format!("reordered y/d: {bf16s} -> {f32s}")]);
+        assert!(of(&wide_3, &wide_3).is_empty() && of(&narrow_3, &narrow_3).is_empty());
+        assert!(of(&wide(2), &narrow(2)).is_empty() && of(&wide(1), &narrow(1)).is_empty());
+    }
 }
 
 /// Sums of f32 in a fusion: the compiler's loop takes several elements side by side, and adds products before they are rounded.

@@ -9,8 +9,8 @@ use crate::tensor::DType;
 pub enum AdditionOrder {
     /// The library that computes the fusion decides it.
     Library,
-    /// The library's kernel for operands of this type decides it: that for bf16 takes other blocks of K than that for f32.
-    LibraryDot(DType),
+    /// The kernel for operands of this type decides it: a library may cut K into other blocks for bf16 than for f32.
+    KernelFor(DType),
     /// The compiler decides it, and the loop is not known.
     Compiler,
     /// One after the other.

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use crate::analysis::{Analysis, Held, Precision, accumulates_in};
-use crate::ir::{Binary, Computation, ComputationId, Instruction, Op, ValueId};
-use crate::machine::{CodeNote, CodedOrder, DotSite};
+use crate::ir::{Binary, Computation, ComputationId, Fusion, Instruction, Op, ValueId};
+use crate::machine::{CodeNote, DotSite};
 use crate::num::{BF16, F32};
 use crate::tensor::DType;
 
@@ -180,16 +180,9 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
             scalar: self.constants[id],
             unit: None,
         };
-        if let Some(note) = self.notes.get(id) {
-            let of_operands = || self.computation.instructions[instruction.operands[0]].shape.dtype();
-            let order = match (note.order, &instruction.op) {
-                (Some(CodedOrder::Library), Op::Dot { .. }) => of_operands().map(AdditionOrder::LibraryDot),
-                (order, _) => order.map(AdditionOrder::from),
-            };
-            value.order = value.accumulation.map(|_| order.unwrap_or(AdditionOrder::Compiler));
-            if note.is_library_exponential {
-                value.form = Some(RoundingForm::LibraryExponential);
-            }
+        value.order = value.accumulation.and_then(|_| self.order(id, instruction));
+        if self.notes.get(id).is_some_and(|note| note.is_library_exponential) {
+            value.form = Some(RoundingForm::LibraryExponential);
         }
         if value.form == Some(RoundingForm::MultiplyAndReduce) {
             value.products = Some(Precision::of(&F32));
@@ -239,6 +232,22 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
             (Op::Dot { .. }, false) if self.is_on_vector_unit(instruction) => Some(RoundingForm::MultiplyAndReduce),
             (op, _) => RoundingForm::of(op, narrow_operands),
         }
+    }
+
+    /// The order of a sum, as far as its steps do not say it: that of a dot's kernel as the file shows it, others as the chip's
+    /// code generator plans them. Two products have one order.
+    fn order(&self, id: ValueId, instruction: &Instruction) -> Option<AdditionOrder> {
+        if let Op::Dot { dims, .. } = &instruction.op {
+            let lhs = &self.computation.instructions[instruction.operands[0]].shape;
+            if dims.products(lhs.dims()) <= 2 {
+                return None;
+            }
+            if !self.habits.for_tpu && instruction.fusion().is_some_and(Fusion::is_library) {
+                return lhs.dtype().map(AdditionOrder::KernelFor);
+            }
+        }
+        let note = self.notes.get(id)?;
+        Some(note.order.map_or(AdditionOrder::Compiler, AdditionOrder::from))
     }
 
     /// Whether an operation is a dot that adds up nothing.

@@ -52,9 +52,7 @@ impl Display for AdditionOrder {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             AdditionOrder::Library => f.write_str("in the library's order"),
-            AdditionOrder::LibraryDot(dtype) => {
-                write!(f, "in the order of the library's kernel for {} operands", dtype.name())
-            }
+            AdditionOrder::KernelFor(dtype) => write!(f, "in the order of the kernel for {} operands", dtype.name()),
             AdditionOrder::Compiler => f.write_str("in the compiler's order"),
             AdditionOrder::Chain => f.write_str("one after the other"),
             AdditionOrder::RowsSideBySide(rows) => write!(f, "{rows} rows side by side"),
