@@ -78,6 +78,33 @@ fn hlo_diff_has_a_test_for_every_pair() {
     assert!(folder.read("one.xml").contains("errors=\"1\""), "{}", folder.read("one.xml"));
 }
 
+/// A CI system that finds no file shows nothing: a list that is missing and a file without a counterpart are in it.
+#[test]
+fn failures_stand_in_the_files_that_were_asked_for() {
+    let folder = folder();
+    let [old, new] = ["old/cpu/f.before.hlo", "new/cpu/f.before.hlo"];
+    for (arguments, says) in [
+        (&[old, new, "--accept", "missing"][..], "--bless writes a first one"),
+        (&[old, new, "--only", "cpu"], "give two folders"),
+        (&["old", "new", "--only", "nowhere"], "no pair lies there"),
+        (&["old", "nowhere"], "does not exist"),
+    ] {
+        let asked = [&["hlo", "diff"], arguments, &["--junit", "failed.xml", "--sarif", "failed.sarif"]].concat();
+        folder.exits(2, &asked);
+        let (junit, sarif) = (folder.read("failed.xml"), folder.read("failed.sarif"));
+        assert!(junit.contains("errors=\"1\"") && junit.contains(says), "{asked:?}: {junit}");
+        assert!(sarif.contains("not-judged") && sarif.contains(says), "{asked:?}: {sarif}");
+        std::fs::remove_file(folder.path("failed.xml")).unwrap();
+    }
+    folder.write("new/cpu/alone.before.hlo", &program(true));
+    folder.exits(2, &["hlo", "diff", "old", "new", "--only", "cpu", "--junit", "alone.xml"]);
+    let junit = folder.read("alone.xml");
+    assert!(junit.contains("cpu/alone.before.hlo") && junit.contains("it is in one folder alone"), "{junit}");
+    let judging = ["judge", "x.npz", "--program", old, "--inputs", "y.npz", "--junit", "judged.xml"];
+    folder.exits(2, &judging);
+    assert!(folder.read("judged.xml").contains("errors=\"1\""), "{}", folder.read("judged.xml"));
+}
+
 #[test]
 fn accepted_changes_are_no_problems() {
     let folder = folder();
@@ -278,4 +305,8 @@ fn folders_of_a_chip_say_its_code_generator() {
     assert!(of(1, "cpu").starts_with("reordered f/s: one after the other -> in the library's order\n"));
     assert_eq!(of(0, "elsewhere"), "changes: none\n");
     assert!(folder.exits(1, &["hlo", "diff", "old/cpu", "new/cpu"]).out.contains("reordered f/s"));
+    // A program as written leaves the order open.
+    let written = text("kLoop").replace("fusion(x), kind=kLoop, calls=sums", "call(x), to_apply=sums");
+    folder.write("old/cpu/f.before.hlo", &written.replace(", is_scheduled=true", ""));
+    folder.exits(0, &["hlo", "diff", "old/cpu/f.before.hlo", "new/cpu/f.on.hlo"]);
 }

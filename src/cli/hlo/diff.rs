@@ -9,8 +9,9 @@ use serde_json::json;
 
 use ulpgate_front::diff::{Change, ChangeKind, Scores, difference, outcomes};
 use ulpgate_front::file::safetensors;
+use ulpgate_front::hlo::Import;
 use ulpgate_front::ir::{Program, Shape};
-use ulpgate_front::machine::Mode;
+use ulpgate_front::machine::{Chip, Mode};
 use ulpgate_front::tensor::{DType, Tensor};
 
 use super::super::check_target;
@@ -314,6 +315,14 @@ fn shapes(program: &Program) -> Vec<Shape> {
     program.outputs().into_iter().map(|id| program.entry().instructions[id].shape.clone()).collect()
 }
 
+/// The chip whose code generator decides what two files compute where no machine is asked to run them: that of the folders of
+/// two compiled files. A program as written leaves orders open.
+fn chip_of_code(arguments: &HloDiffArguments, files: [&Import; 2]) -> Option<&'static Chip> {
+    let are_compiled = files.iter().all(|file| file.is_compiled);
+    let of_paths = || mode_of_paths([&arguments.before, &arguments.after]).map(|mode| mode.chip);
+    if are_compiled { of_paths() } else { None }
+}
+
 #[expect(clippy::too_many_lines, reason = "the steps of one command, in order")]
 fn run_pair(
     arguments: &HloDiffArguments,
@@ -325,9 +334,7 @@ fn run_pair(
     let ((module, before), (_, after)) = (read(&arguments.before)?, read(&arguments.after)?);
     let mode = mode_or_that_of_paths(arguments.mode.as_ref(), [&arguments.before, &arguments.after])?;
     let modes = [&mode, arguments.other_mode.as_ref().unwrap_or(&mode)];
-    // The code generator of a machine that nobody named decides nothing: only the one that both folders say, or that runs them.
-    let asked = arguments.inputs.as_ref().map(|_| mode.clone());
-    let chip = asked.or_else(|| mode_of_paths([&arguments.before, &arguments.after])).map(|mode| mode.chip);
+    let chip = arguments.inputs.as_ref().map(|_| mode.chip).or_else(|| chip_of_code(arguments, [&before, &after]));
     let found = difference(&before, &after, chip).map_err(|e| e.to_string())?;
     let results = match &arguments.inputs {
         Some(path) => {
