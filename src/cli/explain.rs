@@ -11,6 +11,7 @@ use ulpgate_front::ir::Program;
 use ulpgate_front::machine::{Mode, REFINEMENTS, find_chip};
 use ulpgate_front::name::{nearest, quantity};
 use ulpgate_front::program::{ProgramSpec, find_program};
+use ulpgate_front::run::drawn_scalars;
 use ulpgate_front::subject;
 use ulpgate_front::suite::{Case, PlannedCheck, Suite};
 
@@ -248,6 +249,9 @@ fn explain_case(case: &Case, out: &mut dyn Write) -> Result<(), Failure> {
         tell(format!("truth: {}: {}", truth, truth.doc()), out)?;
     }
     tell(format!("input: {}", case.problem.input), out)?;
+    for (name, number) in drawn_scalars(case)? {
+        tell(format!("drawn: {name} is {number} in all rows (`arguments` of the suite sets it)"), out)?;
+    }
     for metric in &case.metrics {
         let unit = metric.metric.unit().name();
         tell(format!("metric: {} [{unit}]: {}", metric.column, metric.metric.doc()), out)?;

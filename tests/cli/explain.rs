@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use ulpgate::file::safetensors;
+use ulpgate::tensor::{Data, Tensor};
+
 use super::{Folder, KEEP, TINY, edited};
 
 #[test]
@@ -304,4 +307,33 @@ fn shells_complete_and_the_manual_has_every_command() {
         assert!(pages.iter().any(|page| page == name), "{pages:?}");
     }
     assert!(folder.read("pages/ulpgate-gate.1").contains("baseline"));
+}
+
+/// A drawn temperature below 0 decides all rows: the number stands beside the case. Numbers that the suite gives are no news.
+#[test]
+fn drawn_scalars_are_told() {
+    let suite = |arguments: &str| {
+        format!(
+            "claim = \"c\"\nwhy = \"w\"\nsource = \"s\"\n\n[[matrix]]\nprogram = [\"scaled.hlo\"]\nchip = [\"v5e\"]\ninput = \
+             [\"normal\"]\nmetric = [\"max_ulp\"]\n{arguments}"
+        )
+    };
+    let given = "arguments = { arg1 = \"two.safetensors:t\" }\n";
+    let folder = Folder::new(&[("drawn", &suite("")), ("given", &suite(given))]);
+    let text = "HloModule scaled\n\nENTRY main {\n  x = f32[4,8] parameter(0)\n  t = f32[] parameter(1)\n  b = f32[4,8] \
+                broadcast(t), dimensions={}\n  ROOT y = f32[4,8] multiply(x, b)\n}\n";
+    folder.write("suites/scaled.hlo", text);
+    let two = Tensor::new(&[], Data::F32(vec![2.0]));
+    safetensors::write(&folder.path("suites/two.safetensors"), &[("t".to_string(), two)]).unwrap();
+    let told = |suite: &str| {
+        let listed = folder.exits(0, &["explain", suite]).out;
+        let id = listed.split_whitespace().find(|word| word.starts_with(&format!("{suite}/"))).unwrap();
+        folder.exits(0, &["explain", id]).out
+    };
+    let drawn = told("drawn");
+    let line = drawn.lines().find(|line| line.starts_with("drawn: t is ")).unwrap();
+    let number: f64 = line.split_whitespace().nth(3).unwrap().parse().unwrap();
+    assert!(number.is_finite() && number != 0.0 && f64::from(number as f32) == number, "{line}");
+    assert_eq!(drawn.matches("drawn: ").count(), 1, "{drawn}");
+    assert!(!told("given").contains("drawn: "));
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::input::Argument;
 use crate::ir::Program;
 use crate::oracle::{self, Demand, Oracle, TruthTensor};
 use crate::record::Record;
@@ -48,6 +49,23 @@ pub fn record_of(case: &Case, oracle: &Oracle) -> Result<Record, RunError> {
     group.check_memory()?;
     let Outcome { mut records, .. } = evaluate(&group, oracle)?;
     Ok(records.swap_remove(0))
+}
+
+/// The numbers that are drawn for a case's arguments of one element, each with its name: one of another sign or size than the
+/// program is meant for decides all rows.
+///
+/// # Errors
+/// If they cannot be drawn.
+pub fn drawn_scalars(case: &Case) -> Result<Vec<(String, f64)>, RunError> {
+    let group = Group { cases: vec![case] };
+    let rows = case.problem.program.batch(case.problem.n).min(case.problem.program.rows);
+    let programs = Programs::new(&group, rows)?;
+    let prepared = Prepared::new(&group, &programs)?;
+    let drawn = arguments_of(&case.problem, &prepared, &(0..rows)).map_err(|source| RunError::of(case, source))?;
+    let names = Argument::of_program(&programs.problems[0].1).into_iter().map(|argument| argument.name);
+    let arguments = names.zip(drawn).zip(&prepared.fixed).filter(|(_, fixed)| fixed.is_none());
+    let scalars = arguments.filter(|((_, tensor), _)| tensor.dims().is_empty());
+    Ok(scalars.map(|((name, tensor), _)| (name, tensor.data().get_f64(0))).collect())
 }
 
 impl CloseUp {

@@ -28,7 +28,7 @@ use crate::suite::{Case, Suite};
 
 pub use crate::analysis::{World, check_memory};
 pub use crate::budget::{TooLarge, peak_memory};
-pub use close_up::{CloseUp, Scores, record_of};
+pub use close_up::{CloseUp, Scores, drawn_scalars, record_of};
 pub use cost::{Cost, SuiteCost, slowest};
 pub use error::{CaseError, RunError};
 use journal::Found;
