@@ -353,14 +353,13 @@ fn check_target(path: &Path, read: impl IntoIterator<Item = PathBuf>) -> Result<
 
 /// As [`check_target`], for a file of tensors: one that is called as another format would be taken for that.
 fn check_tensors_target(path: &Path, read: impl IntoIterator<Item = PathBuf>) -> Result<(), Failure> {
+    check_target(path, read)?;
     let is_other = |ending: &OsStr| ["npz", "npy", "hlo"].iter().any(|other| ending.eq_ignore_ascii_case(other));
-    match path.extension().filter(|ending| is_other(ending)) {
-        Some(_) => Err(Failure::Message(format!(
-            "{} cannot be written: tensors are written as safetensors; give a name that ends in .safetensors",
-            path.display()
-        ))),
-        None => check_target(path, read),
+    if path.extension().is_some_and(is_other) {
+        let why = "tensors are written as safetensors; give a name that ends in .safetensors";
+        return Err(Failure::Message(format!("{} cannot be written: {why}", path.display())));
     }
+    Ok(())
 }
 
 /// Writes a whole file that was asked for, or says which could not be written.

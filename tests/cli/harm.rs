@@ -168,6 +168,7 @@ fn targets_that_cannot_be_written_are_refused_at_once() {
     let eval = ["hlo", "eval", "program.hlo", "--inputs", "in.safetensors", "--out"];
     says(&[&eval[..], &["in.safetensors"]].concat(), "in.safetensors cannot be written: the command reads it");
     says(&[&eval[..], &["./program.hlo"]].concat(), "program.hlo cannot be written: the command reads it");
+    says(&[&eval[..], &["out.NPZ"]].concat(), "out.NPZ cannot be written: tensors are written as safetensors");
     says(&["same", "program.hlo", "other.hlo", "--witness", "other.hlo"], "the command reads it");
     says(&["explore", "program.hlo", "--counterexample", "."], "program.hlo cannot be written: the command reads it");
     says(&["explore", "program.hlo", "--counterexample", "other.hlo"], "other.hlo is no folder");

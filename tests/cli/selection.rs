@@ -25,10 +25,11 @@ fn part_of_the_cases_writes_no_report_unless_told_where() {
 #[test]
 fn one_suite_leaves_the_reports_over_all_suites_alone() {
     let folder = Folder::new(&[("softmax", SOFTMAX), ("tiny", TINY)]);
-    folder.exits(0, &["run"]);
+    assert!(!folder.exits(0, &["run"]).out.contains("stay as they are"));
     let before = folder.bytes("reports");
     folder.write("reports/tiny.csv", "");
-    folder.exits(0, &["run", "tiny"]);
+    let out = folder.exits(0, &["run", "tiny"]).out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(out.contains("(SUMMARY.md, ") && out.contains("stay as they are: `ulpgate run` writes them)"), "{out}");
     assert_eq!(folder.bytes("reports"), before);
     assert!(folder.exits(0, &["gate", "tiny"]).out.contains("1 case: "));
 }

@@ -59,6 +59,18 @@ fn a_row_whose_truth_is_open_is_not_right() {
     assert!(ran.err.contains("1 of 1 rows were not judged"), "{}", ran.err);
 }
 
+/// A kept set has no largest score: the command that asks of its rows is named.
+#[test]
+fn why_of_a_kept_set_names_explore() {
+    let folder = Folder::new(&[]);
+    let text = "HloModule m\nENTRY e {\n  x = f32[2,4] parameter(0)\n  y = f32[2,4] exponential(x)\n  ROOT k = pred[2,4] \
+                compare(y, x), direction=GT\n}\n";
+    folder.write("f.hlo", text);
+    write(&folder, "in.safetensors", &[("arg0", Tensor::new(&[2, 4], Data::F32(vec![0.5; 8])))]);
+    let err = folder.exits(2, &["hlo", "why", "f.hlo", "--inputs", "in.safetensors"]).err;
+    assert!(err.contains("ranks no tokens") && err.contains("`ulpgate explore` says which rows may change"), "{err}");
+}
+
 /// One size has no growth.
 #[test]
 fn checks_that_all_abstain_are_no_pass() {

@@ -16,8 +16,8 @@ use ulpgate_front::run::{World, check_memory};
 use ulpgate_front::subject;
 use ulpgate_front::tensor::{DType, Tensor};
 use ulpgate_front::why::{
-    Explanation, Flip, Operation, ProgramOnMachine, Undone, count_flips, evaluate_wide, explain, find_flips, tokens,
-    tops, undo,
+    Explanation, Flip, Operation, ProgramOnMachine, Undone, WhyError, count_flips, evaluate_wide, explain, find_flips,
+    tokens, tops, undo,
 };
 
 use super::super::seconds::Limit;
@@ -162,8 +162,8 @@ pub fn run(arguments: &HloWhyArguments, out: &mut dyn Write) -> Result<Exit, Fai
     let (mut rows, mut undecided, mut all, mut explained) = (0, 0, Vec::new(), Vec::new());
     let mut left = vec![0; kept.len()];
     for given in &windows {
-        let tops = tops(truth, true_scores, given, &mut announcer()).map_err(|error| fail(&error))?;
-        let found = find_flips(&setting, given, &tops).map_err(|error| fail(&error))?;
+        let tops = tops(truth, true_scores, given, &mut announcer()).map_err(|error| fail(&hinted(&error)))?;
+        let found = find_flips(&setting, given, &tops).map_err(|error| fail(&hinted(&error)))?;
         let is_asked = |flip: &&Flip| arguments.every || arguments.row.contains(&(rows + flip.row));
         let asked: Vec<Flip> = found.flips.iter().filter(is_asked).copied().collect();
         if !asked.is_empty() {
@@ -218,6 +218,14 @@ pub fn run(arguments: &HloWhyArguments, out: &mut dyn Write) -> Result<Exit, Fai
         )));
     }
     Ok(if all.is_empty() { Exit::AsExpected } else { Exit::Found })
+}
+
+/// An error, with the command that asks of results without a largest score.
+fn hinted(error: &WhyError) -> String {
+    match error {
+        WhyError::Scores { .. } => format!("{error}; of a kept set `ulpgate explore` says which rows may change"),
+        _ => error.to_string(),
+    }
 }
 
 /// The command that tells more of rows that are flipped.
