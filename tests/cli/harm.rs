@@ -275,3 +275,49 @@ fn a_report_file_lies_in_its_folder() {
     assert!(error.contains("it begins with a dot"), "{error}");
     assert_eq!(folder.names("deep"), ["out"]);
 }
+
+/// A number that an option takes may be as large as it likes: it is refused, or answered at once.
+#[test]
+fn the_largest_numbers_are_answered() {
+    let folder = Folder::new(&[("tiny", TINY)]);
+    let text = "HloModule m\nENTRY main {\n x = f32[4,2] parameter(0)\n ROOT r = f32[4,2] negate(x)\n}\n";
+    folder.write("program.hlo", text);
+    let x = Tensor::new(&[4, 2], Data::F32(vec![1.0; 8]));
+    safetensors::write(&folder.path("in.safetensors"), &[("arg0".to_string(), x)]).unwrap();
+    let matmul = "matmul[lhs=16xn,rhs=nx8]";
+    for number in [1u64 << 62, u64::MAX] {
+        let (number, shard) = (number.to_string(), format!("{number}/{number}"));
+        let why = ["hlo", "why", "program.hlo", "--inputs", "in.safetensors"];
+        let tolerance = ["tolerance", "--atol", "1"];
+        for arguments in [
+            [&why[..], &["--windows", &number]].concat(),
+            [&why[..], &["--row", &number]].concat(),
+            [&why[..], &["--top", &number]].concat(),
+            [&tolerance[..], &["--failed", &number, "--of", &number]].concat(),
+            [&tolerance[..], &["--failed", "0", "--of", &number]].concat(),
+            [&tolerance[..], &["--k", &number]].concat(),
+            [&tolerance[..], &["--n", &number, "--program", matmul]].concat(),
+            vec!["explore", "program.hlo", "--seed", &number, "--choices", &number, "--enclosures", &number],
+            vec!["explore", matmul, "--n", &number],
+            vec!["same", "program.hlo", "program.hlo", "--trials", &number, "--seconds", &number],
+            vec!["judge", "in.safetensors", "--program", matmul, "--inputs", "in.safetensors", "--n", &number],
+            vec![
+                "layers",
+                "in.safetensors",
+                "in.safetensors",
+                "--program",
+                matmul,
+                "--inputs",
+                "in.safetensors",
+                "--n",
+                &number,
+            ],
+            vec!["vectors", "--count", &number],
+            vec!["run", "--shard", &shard, "--out", "part"],
+            vec!["run", "--jobs", &number, "--out", "part"],
+        ] {
+            let ran = folder.ran(&arguments);
+            assert!((0..=2).contains(&ran.code), "{arguments:?}: {}{}", ran.out, ran.err);
+        }
+    }
+}

@@ -77,6 +77,7 @@ fn a_tolerance_that_cannot_be_judged_says_why() {
         (&["--atol", "nan", "--k", "8"], "it is a finite number, not below 0"),
         (&["--atol", "1"], "nothing to judge by"),
         (&["--atol", "1", "--failed", "3", "--of", "2"], "are no counts"),
+        (&["--atol", "1", "--failed", "1", "--of", "1000000001"], "1 to 1000000000 runs"),
         (&["--atol", "1", "--magnitude", "inf"], "a finite number above 0"),
         (&["--atol", "1", "--dtype", "f33", "--k", "8"], "unknown float type `f33`"),
         (&["--program", &program, "--inputs", &program, "--k", "8", "--atol", "1"], "cannot be used with"),

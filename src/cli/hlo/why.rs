@@ -368,7 +368,8 @@ fn windows(arguments: &HloWhyArguments, import: &Import) -> Result<Vec<Vec<Tenso
     let parameters = entry.parameter_shapes();
     let each = parameters[0].dims().first().copied().unwrap_or(1);
     let has = first.dims().first().copied().unwrap_or(1);
-    if arguments.windows == 0 || has < each * arguments.windows {
+    let asked = each.checked_mul(arguments.windows);
+    if arguments.windows == 0 || asked.is_none_or(|asked| has < asked) {
         let why = format!("the first argument has {has} rows; {} windows of {each} are asked for", arguments.windows);
         return Err(Failure::Message(why));
     }

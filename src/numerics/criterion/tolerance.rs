@@ -135,8 +135,11 @@ impl ToleranceVerdict {
 
     /// The verdict of observed counts: `failed` of `runs` honest runs; `None` where no run failed, or there is none.
     pub fn of_counts(failed: u64, runs: u64) -> Option<ToleranceVerdict> {
-        let interval = clopper_pearson(failed, runs, 0.95).filter(|_| failed > 0)?;
-        Some(match 2 * failed > runs {
+        if failed == 0 {
+            return None;
+        }
+        let interval = clopper_pearson(failed, runs, 0.95)?;
+        Some(match failed > runs - failed {
             true => ToleranceVerdict::Unsatisfiable(format!("{failed} of {runs} honest runs fail")),
             false => ToleranceVerdict::Flaky(interval),
         })

@@ -40,6 +40,9 @@ pub struct ToleranceQuestion {
     pub program: Option<(HonestProgram, HonestRuns)>,
 }
 
+/// Runs that are counted at most: an interval for the rate of more takes minutes, and no test runs as often.
+const MOST_RUNS: u64 = 1_000_000_000;
+
 /// Why a tolerance cannot be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum QuestionError {
@@ -50,7 +53,7 @@ pub enum QuestionError {
     #[error("a magnitude of {0} is none: it is a finite number above 0")]
     Magnitude(f64),
     /// Counts that are no part of a whole.
-    #[error("{failed} failures of {runs} runs are no counts: 0 to all of at least one")]
+    #[error("{failed} failures of {runs} runs are no counts: 0 to all of 1 to {MOST_RUNS} runs")]
     Counts {
         /// Runs that failed.
         failed: u64,
@@ -147,7 +150,7 @@ impl ToleranceQuestion {
             }
         }
         if let Some([failed, runs]) = self.counts {
-            if runs == 0 || failed > runs {
+            if runs == 0 || runs > MOST_RUNS || failed > runs {
                 return Err(QuestionError::Counts { failed, runs });
             }
             if let Some(verdict) = ToleranceVerdict::of_counts(failed, runs) {

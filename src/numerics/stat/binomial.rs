@@ -48,7 +48,7 @@ fn upper_tail(k: u64, n: u64, p: f64) -> f64 {
         return 1.0;
     }
     let odds = p / (1.0 - p);
-    let mode = (((n + 1) as f64 * p) as u64).min(n);
+    let mode = (((n as f64 + 1.0) * p) as u64).min(n);
     let (mut below, mut above) = (0.0, 0.0);
     let mut count = |j: u64, term: f64| if j >= k { above += term } else { below += term };
     count(mode, 1.0);
