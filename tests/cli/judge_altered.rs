@@ -257,3 +257,39 @@ fn a_mask_that_hides_nothing_is_named_as_such() {
     assert_eq!((found.verdict, first.kind), (Verdict::Outside, "mask"), "{found:?}");
     assert!(first.says.contains("hides nothing"), "{found:?}");
 }
+
+/// A scale of scores in front of a softmax, far from linear: the factor is what it is. A constant is named first.
+#[test]
+fn a_scale_in_front_of_a_softmax_is_told_with_its_own_factor() {
+    let text = "HloModule attention\n\
+        max { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] maximum(a, b) }\n\
+        add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n\
+        ENTRY main { q = f32[16,32] parameter(0) k = f32[16,32] parameter(1) v = f32[16,32] parameter(2) \
+        q2 = f32[16,32] tanh(q) k2 = f32[16,32] tanh(k) \
+        s = f32[16,16] dot(q2, k2), lhs_contracting_dims={1}, rhs_contracting_dims={1} \
+        c = f32[] constant(SCALE) b = f32[16,16] broadcast(c), dimensions={} t = f32[16,16] multiply(s, b) \
+        low = f32[] constant(-inf) m = f32[16] reduce(t, low), dimensions={1}, to_apply=max \
+        mb = f32[16,16] broadcast(m), dimensions={0} d = f32[16,16] subtract(t, mb) e = f32[16,16] exponential(d) \
+        zero = f32[] constant(0) z = f32[16] reduce(e, zero), dimensions={1}, to_apply=add \
+        zb = f32[16,16] broadcast(z), dimensions={0} p = f32[16,16] divide(e, zb) \
+        ROOT o = f32[16,32] dot(p, v), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";
+    let import = |text: &str| lower_with_libraries(&parse(text).unwrap()).unwrap().program;
+    let scaled = |scale: &str| import(&text.replace("SCALE", scale));
+    let scale = "c = f32[] constant(SCALE) b = f32[16,16] broadcast(c), dimensions={} t = f32[16,16] multiply(s, b) ";
+    let unscaled =
+        import(&text.replace(scale, "").replace("reduce(t,", "reduce(s,").replace("subtract(t,", "subtract(s,"));
+    let drawn = |step: usize| (0..512).map(|at| (at * step % 1009) as f32 / 503.0 - 1.0).collect::<Vec<f32>>();
+    let arguments = [7919, 1543, 3331].map(|step| Tensor::new(&[16, 32], Data::F32(drawn(step))));
+    let mode = "v5e/highest/off".parse().unwrap();
+    for (program, scale, kind, says) in [
+        (&unscaled, "0.25", "scaled", "all 32 terms of s have a factor of 0.2500, as of another scale"),
+        (&scaled("1"), "0.0625", "constant", "the constant 1.00000e0 of t is about 6.2"),
+    ] {
+        let values = evaluate(&scaled(scale), &mode, &arguments).unwrap().remove(0);
+        let recording = Recording::of_arrays(vec![("out0".to_string(), values)]);
+        let found = judge(program, &arguments, &recording, &Settings::default()).unwrap().results.remove(0);
+        let first = found.pattern.first().unwrap_or_else(|| panic!("{found:?}"));
+        assert_eq!((found.verdict, first.kind), (Verdict::Outside, kind), "{found:?}");
+        assert!(first.says.starts_with(says), "{}", first.says);
+    }
+}

@@ -157,8 +157,15 @@ fn shown_faults(evidence: &Evidence) -> Vec<Pattern> {
         // Of a few elements a factor of some term explains any difference.
         let is_told = |pattern: &Pattern| pattern.kind != "scaled" || evidence.values.len() > FEW;
         let mut simpler: Vec<Pattern> = stretch(evidence).into_iter().filter(is_told).collect();
-        if !is_enough(&simpler) {
-            simpler.extend(alteration(evidence, false));
+        // A factor of all terms is most often that of a constant or an argument, which has a name.
+        let of_all = simpler.iter().find(|pattern| pattern.kind == "scaled" && pattern.places.is_empty());
+        let of_all = of_all.map(|pattern| pattern.explained);
+        if of_all.is_some() || !is_enough(&simpler) {
+            let altered = alteration(evidence, false);
+            if altered.as_ref().zip(of_all).is_some_and(|(altered, all)| altered.explained > all - SIMPLER) {
+                simpler.clear();
+            }
+            simpler.extend(altered);
         }
         if of_lines.is_some() && !is_enough(&simpler) {
             simpler.extend(arguments(evidence));

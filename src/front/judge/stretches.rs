@@ -4,6 +4,7 @@ use crate::ir::movement::row_major;
 use crate::name::are;
 use crate::tensor::{DType, Data, Tensor};
 
+use super::altered::fit_number;
 use super::evidence::{Evidence, Pattern, Runner, budget, dot};
 use super::marked::{Sum, sums, with_mask};
 
@@ -120,6 +121,14 @@ fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
     for (kind, factor) in [("dropped", 0.0), ("doubled", 2.0), ("scaled", 1.0 - alpha)] {
         fits.push((kind, factor, evidence.least_share(&shifted(with(lo, hi, factor)?))));
     }
+    // The slope at the mode's own values is no factor where the rest of the program is curved, as a softmax is. A part of the terms
+    // with a number of its own explains something of anything, so that only all of them have theirs fitted.
+    let mut at_factor = |factor: f64| with(lo, hi, factor).map(&shifted);
+    if (lo, hi) == (0, sum.terms)
+        && let Some((factor, values)) = fit_number(evidence, 1.0 - alpha, &mut at_factor)
+    {
+        fits.push(("scaled", factor, evidence.least_share(&values)));
+    }
     let best = fits.iter().max_by(|a, b| a.2.total_cmp(&b.2)).copied()?;
     // A whole number of times is the simpler fault, where it explains as much.
     let plain = fits[..2].iter().find(|fit| fit.2 > best.2 - 0.02).copied();
@@ -131,15 +140,20 @@ fn stretch_of(runner: &mut Runner, sum: &Sum) -> Option<Pattern> {
     let other = (kind == "scaled").then_some(factor);
     let name = &evidence.ground.program.entry().instructions[sum.value].name;
     let is_one = hi - lo == 1;
-    let which = if is_one { format!("term {lo}") } else { format!("terms {lo} to {}", hi - 1) };
-    let which = format!("{which} of the {} of {name}", sum.terms);
+    let which = match is_one {
+        true => format!("term {lo} of the {} of {name}", sum.terms),
+        false if (lo, hi) == (0, sum.terms) => format!("all {} terms of {name}", sum.terms),
+        false => format!("terms {lo} to {} of the {} of {name}", hi - 1, sum.terms),
+    };
+    // Of all terms there is no place to name.
+    let places: Vec<usize> = if (lo, hi) == (0, sum.terms) { Vec::new() } else { (lo..hi).take(32).collect() };
     let says = match (kind, other) {
         ("scaled", Some(factor)) => {
-            format!("{which} {} a factor of {factor:.4}, as of a stale scale", if is_one { "has" } else { "have" })
+            let of = if places.is_empty() { "another scale" } else { "a stale scale" };
+            format!("{which} {} a factor of {factor:.4}, as of {of}", if is_one { "has" } else { "have" })
         }
         (kind, _) => format!("{which} {} {kind}", are(hi - lo)),
     };
-    let places = (lo..hi).take(32).collect();
     Some(Pattern { kind, says, explained, places, factor: other })
 }
 

@@ -24,6 +24,7 @@ use crate::tensor::{Data, Tensor};
 use super::evidence::{Evidence, Pattern, Runner, budget};
 use super::marked::with_value;
 
+pub(super) use numbers::fit_number;
 pub(super) use operands::operands;
 pub(super) use result_functions::result_functions;
 pub(super) use running_variance::running_variance;

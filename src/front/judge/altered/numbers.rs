@@ -192,7 +192,7 @@ fn scaled(evidence: &Evidence, a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 /// The number that explains most of the difference, from `start` on by secants of the least squares, and the result with it.
-pub(super) fn fit_number(
+pub(in super::super) fn fit_number(
     evidence: &Evidence,
     start: f64,
     with: &mut dyn FnMut(f64) -> Option<Vec<f64>>,
