@@ -8,6 +8,7 @@ mod in_flight;
 mod known;
 mod large;
 mod machines;
+mod masks;
 mod packed_keys;
 mod random;
 mod scatters;

@@ -22,6 +22,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
             "dot_terms",
             "gathered",
             "indexed",
+            "masked",
             "packed",
             "pairwise",
             "pointwise",

@@ -9,8 +9,8 @@
 mod dot_terms;
 mod gathered;
 mod indexed;
+mod masked;
 mod packed;
-mod packed_rank;
 mod pairwise;
 mod pointwise;
 mod random_fraction;

@@ -133,6 +133,8 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
     let of = |(a, b): (Symbol, Symbol)| {
         let known = tracer.join_bits(binary, dtype, a, b);
         let known = known.or_else(|| tracer.join_fraction(&operation, binary, dtype, a, b));
+        let is_product = binary == Binary::Multiply && dtype.is_integer();
+        let known = known.or_else(|| is_product.then(|| tracer.multiply_masked(&operation, [a, b])).flatten());
         let joined = known.unwrap_or_else(|| operation.of(a, b));
         tracer.note_extreme(binary, dtype, [a, b], joined);
         joined

@@ -16,6 +16,7 @@ use super::super::evaluate::Machine;
 use super::super::operand::Operand;
 use super::super::room;
 use super::gathered::GatheredTerms;
+use super::masked::MaskedIntegers;
 use super::packed::PackedIntegers;
 use super::pairwise::ScaledProducts;
 use super::random_fraction::Fractions;
@@ -40,6 +41,7 @@ pub struct Tracer<'a> {
     regions: RefCell<HashMap<ComputationId, Symbol>>,
     pub gathered: GatheredTerms,
     pub packed: PackedIntegers,
+    pub masked: MaskedIntegers,
     pub fractions: Fractions,
     /// The ranges of integers that were clamped, or shifted down to a mantissa.
     pub ranges: RefCell<HashMap<Symbol, RangeInclusive<i64>>>,
@@ -109,6 +111,7 @@ impl<'a> Tracer<'a> {
             regions,
             gathered: GatheredTerms::default(),
             packed: PackedIntegers::default(),
+            masked: MaskedIntegers::default(),
             fractions: Fractions::default(),
             ranges,
             scaled: ScaledProducts::default(),
