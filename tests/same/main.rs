@@ -2,6 +2,7 @@
 
 mod attributes;
 mod bits;
+mod by_values;
 mod exchanged;
 mod flushed;
 mod in_flight;

@@ -30,6 +30,7 @@ const LEFT: &[(&str, &[&str], &str)] = &[
             "ranked",
             "reduced",
             "run",
+            "tables",
         ],
         "operations apply regions, which hold operations",
     ),
