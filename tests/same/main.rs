@@ -10,6 +10,7 @@ mod known;
 mod large;
 mod machines;
 mod masks;
+mod overflows;
 mod packed_keys;
 mod random;
 mod scatters;

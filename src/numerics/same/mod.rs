@@ -10,6 +10,7 @@ mod cuts;
 mod every_number;
 mod identical;
 mod live_program;
+mod near_largest;
 mod parting;
 mod standing_out;
 mod unfollowed;
@@ -363,7 +364,8 @@ impl Hunt {
                 _ if in_order => search.try_numbers(block),
                 0 => search.approach(block),
                 STANDING_OUT => search.stand_out(block),
-                NUMBERS => search.try_numbers(block),
+                LAST if self.turns % (2 * TURNS) == LAST && search.has_numbers() => search.try_numbers(block),
+                LAST => search.near_largest(block),
                 _ => search.next(block),
             })?;
             self.gave_up = tried.is_none();
@@ -424,10 +426,10 @@ fn in_time<T>(until: Option<Instant>, tried: impl FnOnce() -> Result<T, SameErro
 /// Inputs that are tried, if each of them is done in the time that there is.
 const MINIMUM: u64 = 4;
 /// One turn of so many looks for a place where results change, one takes inputs in which an element of each row stands out, one takes
-/// the next numbers of a narrow float, the others take an input each.
+/// numbers near the largest or the next numbers of a narrow float, the others take an input each.
 const TURNS: u64 = 8;
 const STANDING_OUT: u64 = 5;
-const NUMBERS: u64 = 7;
+const LAST: u64 = 7;
 
 fn in_words(grounds: &[Grounds]) -> Vec<String> {
     let all = |of: fn(&Grounds) -> &BTreeSet<String>| -> Vec<String> {
