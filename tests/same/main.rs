@@ -2,12 +2,15 @@
 
 mod attributes;
 mod bits;
+mod by_values;
 mod exchanged;
 mod flushed;
 mod in_flight;
 mod known;
 mod large;
 mod machines;
+mod masks;
+mod overflows;
 mod packed_keys;
 mod random;
 mod scatters;

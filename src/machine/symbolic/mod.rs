@@ -9,8 +9,8 @@
 mod dot_terms;
 mod gathered;
 mod indexed;
+mod masked;
 mod packed;
-mod packed_rank;
 mod pairwise;
 mod pointwise;
 mod random_fraction;
@@ -20,6 +20,7 @@ mod run;
 mod symbol;
 mod symbol_key;
 mod symbols;
+mod tables;
 
 use std::collections::BTreeSet;
 
@@ -87,6 +88,8 @@ pub struct Permits {
     pub one_zero: bool,
     /// Settings of a file that the machine does not follow ([`crate::ir::Setting`]) are left out: what it computes, and no proof.
     pub without_settings: bool,
+    /// Functions of one narrow float are known by all of their values.
+    pub by_values: bool,
 }
 
 impl Prepared<'_> {

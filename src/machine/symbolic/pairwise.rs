@@ -15,16 +15,6 @@ use super::symbol::{Facts, Mixer, Number, Symbol};
 use super::symbol_key::{BinaryChoice, Key};
 use super::symbols::{Array, Symbols};
 
-/// Rounds an operand whose elements are products in flight. No other operation gives the same symbols.
-pub fn round_products(operand: &mut Symbols) {
-    if let Symbols::Array(array) = operand
-        && array.exact
-    {
-        let round = Key::RoundedProduct.mixer();
-        *operand = Symbols::array(array.elements.iter().map(|symbol| round_product(&round, *symbol)).collect());
-    }
-}
-
 fn round_product(round: &Mixer, symbol: Symbol) -> Symbol {
     let (symbol, is_opposite) = symbol.split_sign();
     round.and(symbol).symbol().with_sign(is_opposite)
@@ -133,6 +123,8 @@ pub fn join(tracer: &Tracer, site: &Site, binary: Binary, exact: bool) -> Symbol
     let of = |(a, b): (Symbol, Symbol)| {
         let known = tracer.join_bits(binary, dtype, a, b);
         let known = known.or_else(|| tracer.join_fraction(&operation, binary, dtype, a, b));
+        let is_product = binary == Binary::Multiply && dtype.is_integer();
+        let known = known.or_else(|| is_product.then(|| tracer.multiply_masked(&operation, [a, b])).flatten());
         let joined = known.unwrap_or_else(|| operation.of(a, b));
         tracer.note_extreme(binary, dtype, [a, b], joined);
         joined
@@ -359,6 +351,21 @@ const LARGE: f32 = 1.0 / (1u64 << 60) as f32;
 pub type ScaledProducts = RefCell<HashMap<Symbol, Symbol>>;
 
 impl Tracer<'_> {
+    /// Rounds an operand whose elements are products in flight. No other operation gives the same symbols, but for values that
+    /// are known one by one.
+    pub fn round_products(&self, operand: &mut Symbols) {
+        if let Symbols::Array(array) = operand
+            && array.exact
+        {
+            let round = Key::RoundedProduct.mixer();
+            let rounded = |symbol: &Symbol| {
+                let known = if array.several { None } else { self.round_by_values(*symbol) };
+                known.unwrap_or_else(|| round_product(&round, *symbol))
+            };
+            *operand = Symbols::array(array.elements.iter().map(rounded).collect());
+        }
+    }
+
     /// Records the rounded product of a product in flight that rounding changes only below the least normal number: one factor is
     /// a power of two of at most 1. A larger one may take the product beyond the largest number.
     pub fn note_scaled(&self, product: Symbol, factors: [Symbol; 2], rounded: &PairwiseOperation) {

@@ -138,7 +138,7 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
             };
             Symbols::array(site.of(0).iter().zip(site.of(1)).map(of).collect())
         }
-        Op::Select => select(site),
+        Op::Select => select(tracer, site),
         Op::Clamp => clamp(tracer, site, from),
         other => unreachable!("{} is no operation on elements", other.opcode()),
     }
@@ -175,6 +175,10 @@ fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
                 super::super::value::Value::integer(from, vec![v])
             };
             first(&integer::convert(value, to, unit)).unwrap_or(mixer.and(*symbol).symbol())
+        }
+        None if from == DType::Pred && to.is_integer() => {
+            let one = first(&integer::convert(super::super::value::Value::pred(vec![true]), to, unit));
+            one.map_or_else(|| mixer.and(*symbol).symbol(), |one| tracer.mask(*symbol, one))
         }
         _ => of_type(mixer.and(*symbol).symbol(), to),
     };
@@ -327,10 +331,15 @@ impl SymbolicComparison {
     }
 }
 
-fn select(site: &Site) -> Symbols {
+fn select(tracer: &Tracer, site: &Site) -> Symbols {
     let mixer = Key::Select.mixer();
     let (flags, on_true, on_false) = (site.of(0), site.of(1), site.of(2));
-    let element = |at: usize| choose(&mixer, flags[if flags.len() == 1 { 0 } else { at }], on_true[at], on_false[at]);
+    let integers = site.instruction.shape.element_type().is_integer();
+    let element = |at: usize| {
+        let (flag, sides) = (flags[if flags.len() == 1 { 0 } else { at }], [on_true[at], on_false[at]]);
+        let masked = integers.then(|| tracer.choose_or_zero(flag, sides)).flatten();
+        masked.unwrap_or_else(|| choose(&mixer, flag, sides[0], sides[1]))
+    };
     let elements = (0..on_true.len()).map(element).collect();
     let sides = [1, 2].map(|side| site.operands[side].as_array());
     let (exact, several) = (sides.iter().any(|side| side.exact), sides.iter().any(|side| side.several));

@@ -16,13 +16,15 @@ use super::super::evaluate::Machine;
 use super::super::operand::Operand;
 use super::super::room;
 use super::gathered::GatheredTerms;
+use super::masked::MaskedIntegers;
 use super::packed::PackedIntegers;
 use super::pairwise::ScaledProducts;
 use super::random_fraction::Fractions;
 use super::symbol::{Mixer, Symbol};
 use super::symbol_key::Key;
 use super::symbols::{Array, Symbols};
-use super::{Grounds, Permits, Sketch, Traced, dot_terms, indexed, pairwise, pointwise, ranked, reduced};
+use super::tables::Tables;
+use super::{Grounds, Permits, Sketch, Traced, dot_terms, indexed, pointwise, ranked, reduced};
 
 pub type Result<T> = std::result::Result<T, EvalError>;
 
@@ -40,10 +42,12 @@ pub struct Tracer<'a> {
     regions: RefCell<HashMap<ComputationId, Symbol>>,
     pub gathered: GatheredTerms,
     pub packed: PackedIntegers,
+    pub masked: MaskedIntegers,
     pub fractions: Fractions,
     /// The ranges of integers that were clamped, or shifted down to a mantissa.
     pub ranges: RefCell<HashMap<Symbol, RangeInclusive<i64>>>,
     pub scaled: ScaledProducts,
+    pub tables: Tables,
 }
 
 /// A tracer that runs a list, a call or a loop, with the budget that was left before it.
@@ -109,9 +113,11 @@ impl<'a> Tracer<'a> {
             regions,
             gathered: GatheredTerms::default(),
             packed: PackedIntegers::default(),
+            masked: MaskedIntegers::default(),
             fractions: Fractions::default(),
             ranges,
             scaled: ScaledProducts::default(),
+            tables: Tables::default(),
         }
     }
 
@@ -160,7 +166,7 @@ impl<'a> Tracer<'a> {
                     let kernel = &frame.kernels[id];
                     // Products without a rounding of their own are for a sum that joins them: any other user has them rounded.
                     for (_, read) in operands.iter_mut().enumerate().filter(|(at, _)| kernel.rounds(*at)) {
-                        pairwise::round_products(read);
+                        self.round_products(read);
                     }
                     let shapes = instruction.operands.iter().map(|o| &computation.instructions[*o].shape).collect();
                     for operand in &instruction.operands {
@@ -218,7 +224,7 @@ impl<'a> Tracer<'a> {
             (Class::Moves, _) if op.first_start().is_some() => Ok(indexed::pick(self, &site)),
             (Class::Moves, _) => Ok(move_elements(&site, site.operands.len(), &[], &[])),
             (Class::Converts, Op::Convert) if site.kernel.code == Code::Unrounded => Ok(site.operands[0].clone()),
-            (Class::Converts | Class::Elementwise, _) => Ok(pointwise::apply(self, &site)),
+            (Class::Converts | Class::Elementwise, _) => self.by_values(&site, pointwise::apply(self, &site)),
             (Class::Combines, Op::Reduce { dims, to_apply }) => reduced::reduce(self, &site, dims, *to_apply),
             (Class::Combines, Op::ReduceWindow { window, to_apply }) => {
                 reduced::reduce_window(self, &site, window, *to_apply)

@@ -100,6 +100,10 @@ pub enum Key {
     Scatter { dims: Vec<usize>, window: Vec<usize> },
     /// Bits of other numbers in one integer, and the bits of its type where its sign may be set.
     Packed { signed_bits: u32 },
+    /// The values of a function, one for each argument that there is.
+    Values,
+    /// A function that is known by its values.
+    ByValues,
     /// A key of tests.
     #[cfg(test)]
     Test(&'static str),

@@ -1,5 +1,5 @@
 use super::{Naming, Permits, Symbol};
-use crate::ir::{Binary, Builder, Mark, Op, Program, Unary};
+use crate::ir::{Binary, Builder, Compare, Mark, Op, Program, Unary};
 use crate::tensor::{DTYPES, DType, Data, Tensor};
 use crate::{Arithmetic, Prepared};
 
@@ -255,5 +255,75 @@ fn a_number_that_a_tpu_narrows_has_a_symbol_of_its_own() {
             assert!(values[0] > 0.0 && values[1] < 0.0, "{values:?}");
         }
         assert!((0..2).all(|at| on_tpu[0][at] != on_cpu[0][at]));
+    }
+}
+
+/// A program of `count` numbers of bf16, by the number of its function.
+fn function_of_bf16(number: usize, count: usize) -> Option<Program> {
+    let mut b = Builder::new("function");
+    let x = b.parameter("x", DType::BF16, &[count]).unwrap();
+    let w = b.convert(x, DType::F32).unwrap();
+    let splat = |b: &mut Builder, value: f64| {
+        let number = b.constant(DType::F32, value).unwrap();
+        b.splat(number, &[count]).unwrap()
+    };
+    let (three, one, edge) = (splat(&mut b, 3.0), splat(&mut b, 1.0), splat(&mut b, -1.9765625));
+    let turned = b.op(Op::Reverse { dims: vec![0] }, &[w]).unwrap();
+    let mut join = |binary: Binary, left, right| b.binary(binary, left, right).unwrap();
+    let product = join(Binary::Multiply, w, three);
+    let twice = join(Binary::Add, w, w);
+    let result = match number {
+        0 => product,
+        1 => join(Binary::Add, twice, w),
+        2 => join(Binary::Subtract, twice, product),
+        3 => join(Binary::Multiply, turned, three),
+        4 => join(Binary::Add, twice, turned),
+        5 => b.unary(Unary::Negate, product).unwrap(),
+        6 => {
+            let is_edge = b.compare(Compare::Eq, w, edge).unwrap();
+            b.op(Op::Select, &[is_edge, one, product]).unwrap()
+        }
+        7 => join(Binary::Add, product, one),
+        8 => join(Binary::Minimum, product, one),
+        9 => join(Binary::Divide, w, three),
+        10 => {
+            let once = join(Binary::Minimum, w, one);
+            join(Binary::Maximum, once, one)
+        }
+        11 => join(Binary::Subtract, product, twice),
+        12 => w,
+        _ => return None,
+    };
+    Some(b.finish(&[("r", result)]).unwrap())
+}
+
+/// Functions of one narrow float have one symbol where all of their values are equal, and only there.
+#[test]
+fn equal_values_make_equal_symbols() {
+    // Each number has its place, and another beside it where a row is turned.
+    let codes = (0..1u32 << 16).map(|code| f32::from_bits(code << 16)).collect();
+    let argument = Tensor::new(&[1 << 16], Data::from_f32s(DType::BF16, codes).unwrap());
+    for mode in ["v5e/f32/off", "cpu/f32/off"] {
+        let of = |number: usize| {
+            let small = function_of_bf16(number, 4)?;
+            let prepared = Prepared::new(&small);
+            let naming = Naming { argument: 0, origin: vec![0], extents: vec![4] };
+            let permits = Permits { by_values: true, ..Permits::default() };
+            let traced = prepared.trace(&mode.parse().unwrap(), &[naming], permits, 1 << 20).unwrap();
+            let all = function_of_bf16(number, 1 << 16)?;
+            let prepared = Prepared::new(&all);
+            let bound = prepared.bind(std::slice::from_ref(&argument)).unwrap();
+            let values = prepared.evaluate(&mode.parse().unwrap(), &bound).unwrap().remove(0).data().to_f64s();
+            let bits: Vec<u64> = values.iter().map(|v| if v.is_nan() { u64::MAX } else { v.to_bits() }).collect();
+            Some((number, traced.results, bits))
+        };
+        let all: Vec<_> = (0..).map_while(of).collect();
+        assert_eq!(all.len(), 13);
+        for (one, symbols, bits) in &all {
+            for (other, others, values) in &all {
+                assert_eq!(symbols == others, bits == values, "{mode}: {one} and {other}");
+            }
+        }
+        assert!(all[0].2 == all[1].2 && all[0].2 != all[6].2, "{mode}");
     }
 }

@@ -7,8 +7,10 @@
 mod alignment;
 mod boundary;
 mod cuts;
+mod every_number;
 mod identical;
 mod live_program;
+mod near_largest;
 mod parting;
 mod standing_out;
 mod unfollowed;
@@ -204,7 +206,11 @@ pub fn computes_the_same<'a>(
     let live = [one.into(), other.into()].map(LiveProgram::of);
     let both = live.each_ref().map(LiveProgram::as_comparand);
     let alignment = Alignment::new(&both, settings.assumptions.contains(&Assumption::Prefix))?;
-    let permits = Permits { one_zero: settings.assumptions.contains(&Assumption::OneZero), without_settings: true };
+    let permits = Permits {
+        one_zero: settings.assumptions.contains(&Assumption::OneZero),
+        without_settings: true,
+        by_values: false,
+    };
     let prepared = [0, 1].map(|side: usize| Prepared::new(both[side].program));
     let trace = |side: usize, block: usize| {
         let namings = alignment.namings(side, block);
@@ -229,7 +235,7 @@ fn compare_as_set(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answe
     let alignment = Alignment::new(&both, settings.assumptions.contains(&Assumption::Prefix))?;
     let one_zero = settings.assumptions.contains(&Assumption::OneZero);
     // What the machine computes comes first: no input shows a setting that it does not follow.
-    let permits = Permits { one_zero, without_settings: true };
+    let permits = Permits { one_zero, without_settings: true, by_values: false };
     let prepared = [0, 1].map(|side: usize| Prepared::new(both[side].program));
     let trace = |side: usize, block: usize, permits: Permits| {
         let namings = alignment.namings(side, block);
@@ -248,70 +254,127 @@ fn compare_as_set(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answe
         return Ok(Answer { verdict: Verdict::Same, compared: alignment.in_words(), rests_on, tried: 0 });
     }
     // The larger program is followed once, the smaller one at each of its places in it.
-    let large = trace(alignment.large(), 0, permits)?;
-    let mut parted: Option<(usize, Traced)> = None;
-    let mut grounds = vec![large.grounds.clone()];
-    for block in 0..alignment.blocks() {
-        let small = trace(1 - alignment.large(), block, permits)?;
-        grounds.push(small.grounds.clone());
-        if !alignment.same_results(&small.results, &large.results, block) {
-            parted = Some((block, small));
-            break;
+    let follow = |permits: Permits| -> Result<Followed, SameError> {
+        let large = trace(alignment.large(), 0, permits)?;
+        let mut grounds = vec![large.grounds.clone()];
+        for block in 0..alignment.blocks() {
+            let small = trace(1 - alignment.large(), block, permits)?;
+            grounds.push(small.grounds.clone());
+            if !alignment.same_results(&small.results, &large.results, block) {
+                return Ok(Followed { grounds, parted: Some((block, small, large)) });
+            }
         }
-    }
-    let mut rests_on: Vec<String> =
-        settings.assumptions.iter().map(|assumption| format!("assumed: {}", assumption.doc())).collect();
-    rests_on.extend(in_words(&grounds));
-    rests_on.extend(of_files(&both, &settings.modes));
+        Ok(Followed { grounds, parted: None })
+    };
+    let Followed { mut grounds, parted } = follow(permits)?;
     let understood = grounds.iter().all(|grounds| grounds.opaque.is_empty());
     let mut search = witness::Search::new(&prepared, settings, &alignment, permits);
-    let begun = Instant::now();
-    let verdict = match parted {
-        None => {
+    let mut rests_on: Vec<String> =
+        settings.assumptions.iter().map(|assumption| format!("assumed: {}", assumption.doc())).collect();
+    let mut proven_by = parted.is_none().then_some(permits);
+    let mut answered = None;
+    if let Some((block, small, large)) = parted {
+        let traced = if alignment.large() == 1 { [&small, &large] } else { [&large, &small] };
+        let meeting = parting::find(&both, traced, &settings.modes, &alignment.result_numbers());
+        drop((small, large));
+        let mut hunt = Hunt { block, begun: Instant::now(), turns: 0, gave_up: false };
+        let mut found = if understood { hunt.go_on(&mut search, FIRST_TURNS)? } else { None };
+        if found.is_none() {
+            // What few inputs show need not be followed once more.
+            let permits = Permits { by_values: true, ..permits };
+            match in_time(search.until, || follow(permits))? {
+                Some(Followed { grounds: by_values, parted: None }) => {
+                    (grounds, proven_by) = (by_values, Some(permits))
+                }
+                _ if understood => found = hunt.go_on(&mut search, u64::MAX)?,
+                _ => {}
+            }
+        }
+        answered = match found {
+            Some(difference) => Some(Verdict::Part(Box::new(search.show(meeting, difference)?))),
+            None if proven_by.is_some() => None,
+            None => {
+                let mut missing = missing(meeting, &grounds, search.tried);
+                if hunt.gave_up {
+                    missing.push("time or memory for another input, which was given up".to_string());
+                }
+                Some(Verdict::Open(missing))
+            }
+        };
+    }
+    rests_on.extend(in_words(&grounds));
+    rests_on.extend(of_files(&both, &settings.modes));
+    let verdict = match (answered, proven_by) {
+        (Some(verdict), _) => verdict,
+        (None, proven_by) => {
+            let permits = proven_by.unwrap_or(permits);
+            if permits.by_values {
+                rests_on.push(BY_VALUES.to_string());
+            }
             if understood && alignment.elements() > FOLLOWED {
                 rests_on.push(format!("no input was run as well: it has more than {FOLLOWED} elements"));
             } else if understood {
                 check_proof(&mut search, &alignment, &mut rests_on)?;
             }
-            let traced = |side: usize, block: usize| trace(side, block, Permits { one_zero, without_settings: false });
+            let traced = |side: usize, block: usize| trace(side, block, Permits { without_settings: false, ..permits });
             match unfollowed::obstacles(&both, &alignment, &settings.modes, traced)? {
                 Some(missing) => Verdict::Open(missing),
                 None => Verdict::Same,
             }
         }
-        Some((block, small)) => {
-            let traced = if alignment.large() == 1 { [&small, &large] } else { [&large, &small] };
-            let meeting = parting::find(&both, traced, &settings.modes, &alignment.result_numbers());
-            let (mut found, mut turns, mut gave_up) = (None, 0, false);
-            let goes_on = |search: &witness::Search| {
-                search.tried < settings.trials || search.tried.saturating_mul(alignment.elements()) < settings.elements
-            };
-            while understood && found.is_none() && !gave_up && goes_on(&search) {
-                if search.tried >= MINIMUM && begun.elapsed() > settings.patience {
-                    break;
-                }
-                turns += 1;
-                let tried = in_time(search.until, || match turns % TURNS {
-                    0 => search.approach(block),
-                    STANDING_OUT => search.stand_out(block),
-                    _ => search.next(block),
-                })?;
-                gave_up = tried.is_none();
-                found = tried.flatten();
-            }
-            match found {
-                Some(difference) => Verdict::Part(Box::new(search.show(meeting, difference)?)),
-                None => {
-                    let mut missing = missing(meeting, &grounds, search.tried);
-                    if gave_up {
-                        missing.push("time or memory for another input, which was given up".to_string());
-                    }
-                    Verdict::Open(missing)
-                }
-            }
-        }
     };
     Ok(Answer { verdict, compared: alignment.in_words(), rests_on, tried: search.tried })
+}
+
+/// Both programs, followed.
+struct Followed {
+    grounds: Vec<Grounds>,
+    /// The block in which results differ, with the smaller program and the larger one.
+    parted: Option<(usize, Traced, Traced)>,
+}
+
+/// The premise of a proof by values.
+const BY_VALUES: &str = "functions of one number of 16 bits or fewer were compared by all of its values";
+
+/// Turns of the search before both programs are followed by values.
+const FIRST_TURNS: u64 = 16;
+
+/// Turns behind those of which each tries the next numbers of a narrow float, as long as there are any.
+const IN_ORDER: u64 = 64;
+
+/// A search in turns of several kinds.
+struct Hunt {
+    block: usize,
+    begun: Instant,
+    turns: u64,
+    gave_up: bool,
+}
+
+impl Hunt {
+    /// Searches on, for so many turns in all, as long as the settings allow.
+    fn go_on(&mut self, search: &mut witness::Search, turns: u64) -> Result<Option<Difference>, SameError> {
+        while !self.gave_up && self.turns < turns && search.goes_on() {
+            if search.tried >= MINIMUM && self.begun.elapsed() > search.patience() {
+                break;
+            }
+            self.turns += 1;
+            let (kind, block) = (self.turns % TURNS, self.block);
+            let in_order = (FIRST_TURNS..FIRST_TURNS + IN_ORDER).contains(&self.turns) && search.has_numbers();
+            let tried = in_time(search.until, || match kind {
+                _ if in_order => search.try_numbers(block),
+                0 => search.approach(block),
+                STANDING_OUT => search.stand_out(block),
+                LAST if self.turns % (2 * TURNS) == LAST && search.has_numbers() => search.try_numbers(block),
+                LAST => search.near_largest(block),
+                _ => search.next(block),
+            })?;
+            self.gave_up = tried.is_none();
+            if let Some(found) = tried.flatten() {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Inputs on which a proof is checked: one, and so many of programs whose inputs have few elements together.
@@ -362,10 +425,11 @@ fn in_time<T>(until: Option<Instant>, tried: impl FnOnce() -> Result<T, SameErro
 
 /// Inputs that are tried, if each of them is done in the time that there is.
 const MINIMUM: u64 = 4;
-/// One turn of so many looks for a place where results change, one takes inputs in which an element of each row stands out, the
-/// others take an input each.
+/// One turn of so many looks for a place where results change, one takes inputs in which an element of each row stands out, one takes
+/// numbers near the largest or the next numbers of a narrow float, the others take an input each.
 const TURNS: u64 = 8;
 const STANDING_OUT: u64 = 5;
+const LAST: u64 = 7;
 
 fn in_words(grounds: &[Grounds]) -> Vec<String> {
     let all = |of: fn(&Grounds) -> &BTreeSet<String>| -> Vec<String> {

@@ -73,7 +73,7 @@ impl Kind {
 }
 
 /// The greatest number of a type below one of it, about: one or two steps away.
-fn below(number: f64, rounded: impl Fn(f64) -> f64) -> f64 {
+pub fn below(number: f64, rounded: impl Fn(f64) -> f64) -> f64 {
     let mut step = number.abs() * f64::EPSILON;
     while step > 0.0 && step < number.abs() {
         let next = rounded(number - step);

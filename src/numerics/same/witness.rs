@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::iter::repeat_n;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::budget::{self, TooLarge};
 use crate::deadline::{self, Pace};
@@ -63,6 +63,8 @@ pub struct Search<'a> {
     permits: Permits,
     /// Inputs on which both programs were run.
     pub tried: u64,
+    /// Those in which a narrow float has numbers in their order.
+    pub(super) numbers_tried: u64,
     /// When trying ends, within an input as well.
     pub until: Option<Instant>,
 }
@@ -75,7 +77,18 @@ impl<'a> Search<'a> {
         permits: Permits,
     ) -> Search<'a> {
         let until = Instant::now().checked_add(settings.patience);
-        Search { prepared, settings, alignment, permits, tried: 0, until }
+        Search { prepared, settings, alignment, permits, tried: 0, numbers_tried: 0, until }
+    }
+
+    /// Whether the settings allow another input, but for the time.
+    pub fn goes_on(&self) -> bool {
+        let elements = self.tried.saturating_mul(self.alignment.elements());
+        self.tried < self.settings.trials || elements < self.settings.elements
+    }
+
+    /// The longest time that inputs are tried, beyond the first few.
+    pub fn patience(&self) -> Duration {
+        self.settings.patience
     }
 
     /// Runs both programs on one more input; gives what differs.

@@ -1,6 +1,8 @@
 //! Integers whose bits are bits of other numbers, moved: TPUs pack the indices of a gather so and take them out again, and compilers
 //! pack a float and its place in a row into one key.
 
+mod ranked_keys;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 

@@ -3,10 +3,10 @@
 
 use crate::tensor::DType;
 
-use super::packed::{Part, Source, Word, all_bits};
-use super::ranked::by_bits;
-use super::run::Tracer;
-use super::symbol::{Mixer, Symbol};
+use super::super::ranked::by_bits;
+use super::super::run::Tracer;
+use super::super::symbol::{Mixer, Symbol};
+use super::{Part, Source, Word, all_bits};
 
 /// The bits of a key, but for the number of its place.
 #[derive(Clone, Copy, PartialEq, Eq)]
