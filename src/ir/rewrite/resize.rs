@@ -370,9 +370,9 @@ mod tests {
             Some("has a window"),
         ),
         ("the last columns", |b, x| columns(b, x, 2), Some("has limits")),
-        ("padding between", |b, x| padded(b, x, [0, 0, 1]), Some("has edges")),
-        ("padding before", |b, x| padded(b, x, [1, 0, 0]), Some("has edges")),
-        ("no padding", |b, x| padded(b, x, [0, 0, 0]), None),
+        ("padding between", |b, x| padded(b, x, [0, 0], 1), Some("has edges")),
+        ("padding before", |b, x| padded(b, x, [1, 0], 0), Some("has edges")),
+        ("no padding", |b, x| padded(b, x, [0, 0], 0), None),
         ("side by side", |b, x| b.op(Op::Concatenate { dim: 1 }, &[x, x]).unwrap(), Some("adds extents up")),
         ("one below another", |b, x| b.op(Op::Concatenate { dim: 0 }, &[x, x]).unwrap(), None),
         ("a computation", called, Some("runs a computation of its own")),
@@ -414,9 +414,9 @@ mod tests {
         b.op(Op::Slice { start: vec![0, first], limit: vec![4, 8], stride: vec![1, 1] }, &[x]).unwrap()
     }
 
-    fn padded(b: &mut Builder, x: ValueId, [low, high, interior]: [i64; 3]) -> ValueId {
+    fn padded(b: &mut Builder, x: ValueId, [low, high]: [i64; 2], interior: usize) -> ValueId {
         let zero = b.constant(DType::F32, 0.0).unwrap();
-        let op = Op::Pad { low: vec![0, low], high: vec![0, high], interior: vec![0, interior as _] };
+        let op = Op::Pad { low: vec![0, low], high: vec![0, high], interior: vec![0, interior] };
         b.op(op, &[x, zero]).unwrap()
     }
 
