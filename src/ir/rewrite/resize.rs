@@ -186,7 +186,7 @@ fn renumbered(indices: &Tensor, left: &[usize], extent: usize) -> Result<Tensor,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Binary, Builder, Compare, GatherDims, ScatterDims};
+    use crate::ir::{Binary, Builder, Compare, GatherDims, ScatterDims, Unary, Window};
     use crate::tensor::DType;
 
     fn ramp(dtype: DType, dims: &[usize]) -> Tensor {
@@ -344,5 +344,125 @@ mod tests {
         }
         assert_eq!(axes.of_array(places)[0], batch);
         assert_ne!(batch, width);
+    }
+
+    fn window(change: impl FnOnce(&mut WindowDim)) -> Window {
+        let mut columns = WindowDim::of_size(8);
+        columns.pad_low = 7;
+        change(&mut columns);
+        Window(vec![WindowDim::of_size(1), columns])
+    }
+
+    type Build = fn(&mut Builder, ValueId) -> ValueId;
+
+    /// Operations on x [4, 8], and what holds its columns.
+    const HOLDERS: &[(&str, Build, Option<&str>)] = &[
+        ("a running sum", |b, x| b.cumsum(x, 1).unwrap(), None),
+        ("a window over some", |b, x| windowed(b, x, window(|columns| columns.stride = 2)), Some("has a window")),
+        (
+            "a window with gaps",
+            |b, x| windowed(b, x, window(|columns| columns.window_dilation = 2)),
+            Some("has a window"),
+        ),
+        (
+            "every second element",
+            |b, x| windowed(b, x, window(|columns| *columns = WindowDim { stride: 2, ..WindowDim::of_size(1) })),
+            Some("has a window"),
+        ),
+        ("the last columns", |b, x| columns(b, x, 2), Some("has limits")),
+        ("padding between", |b, x| padded(b, x, [0, 0], 1), Some("has edges")),
+        ("padding before", |b, x| padded(b, x, [1, 0], 0), Some("has edges")),
+        ("no padding", |b, x| padded(b, x, [0, 0], 0), None),
+        ("side by side", |b, x| b.op(Op::Concatenate { dim: 1 }, &[x, x]).unwrap(), Some("adds extents up")),
+        ("one below another", |b, x| b.op(Op::Concatenate { dim: 0 }, &[x, x]).unwrap(), None),
+        ("a computation", called, Some("runs a computation of its own")),
+        (
+            "what another array is held by",
+            |b, x| {
+                let other = b.parameter("other", DType::F32, &[4, 8]).unwrap();
+                columns(b, other, 2);
+                b.binary(Binary::Add, x, other).unwrap()
+            },
+            Some("has limits"),
+        ),
+        (
+            "the third of three",
+            |b, x| {
+                let rows = b.reduce(Binary::Add, x, 0.0, &[1]).unwrap();
+                let three = b.op(Op::Tuple, &[rows, rows, x]).unwrap();
+                b.tuple_element(three, 2).unwrap()
+            },
+            None,
+        ),
+        (
+            "the best two",
+            |b, x| {
+                let best = b.op(Op::TopK { k: 2, largest: true }, &[x]).unwrap();
+                b.tuple_element(best, 1).unwrap()
+            },
+            None,
+        ),
+    ];
+
+    fn windowed(b: &mut Builder, x: ValueId, window: Window) -> ValueId {
+        let to_apply = b.binary_region(Binary::Add, DType::F32).unwrap();
+        let zero = b.constant(DType::F32, 0.0).unwrap();
+        b.op(Op::ReduceWindow { window, to_apply }, &[x, zero]).unwrap()
+    }
+
+    fn columns(b: &mut Builder, x: ValueId, first: usize) -> ValueId {
+        b.op(Op::Slice { start: vec![0, first], limit: vec![4, 8], stride: vec![1, 1] }, &[x]).unwrap()
+    }
+
+    fn padded(b: &mut Builder, x: ValueId, [low, high]: [i64; 2], interior: usize) -> ValueId {
+        let zero = b.constant(DType::F32, 0.0).unwrap();
+        let op = Op::Pad { low: vec![0, low], high: vec![0, high], interior: vec![0, interior] };
+        b.op(op, &[x, zero]).unwrap()
+    }
+
+    fn called(b: &mut Builder, x: ValueId) -> ValueId {
+        let to_apply = b.region("turned", |b| {
+            let x = b.parameter("x", DType::F32, &[4, 8])?;
+            b.unary(Unary::Negate, x)
+        });
+        b.op(Op::Call { to_apply: to_apply.unwrap() }, &[x]).unwrap()
+    }
+
+    /// An axis says what holds it, and one that nothing holds may be cut: every shape of the smaller program fits.
+    #[test]
+    fn an_axis_is_held_or_may_be_cut() {
+        for (name, build, holds) in HOLDERS {
+            let mut b = Builder::new("holder");
+            let x = b.parameter("x", DType::F32, &[4, 8]).unwrap();
+            let result = build(&mut b, x);
+            let program = b.finish(&[("result", result)]).unwrap();
+            let axes = Axes::new(&program);
+            let held = &axes.axes[axes.of_array(x)[1]].held;
+            assert!(
+                held.is_some() == holds.is_some() && held.iter().zip(*holds).all(|(held, why)| held.ends_with(why)),
+                "{name}: {held:?}"
+            );
+            for (number, axis) in axes.axes.iter().enumerate() {
+                if axis.held.is_none() && axis.extent > 1 {
+                    let given = [ramp(DType::F32, &[4, 8]), ramp(DType::F32, &[4, 8])];
+                    let half = Kept::from([(number, (0..axis.extent / 2).collect())]);
+                    let cut = axes.resize(&program, &given, &half);
+                    assert!(cut.is_ok(), "{name}: {axis:?} {:?}", cut.err());
+                }
+            }
+        }
+    }
+
+    /// Indices are the operands behind what is written: integers that are written say nothing of an axis.
+    #[test]
+    fn what_an_update_writes_is_no_index() {
+        let mut b = Builder::new("written");
+        let x = b.parameter("x", DType::S32, &[8]).unwrap();
+        let update = b.parameter("update", DType::S32, &[1]).unwrap();
+        let at = b.parameter("at", DType::S32, &[]).unwrap();
+        let written = b.op(Op::DynamicUpdateSlice, &[x, update, at]).unwrap();
+        let program = b.finish(&[("written", written)]).unwrap();
+        let axes = Axes::new(&program);
+        assert_eq!(axes.index_arguments, [(2, axes.of_array(x)[0])]);
     }
 }

@@ -24,6 +24,11 @@ const PARAMETERS: &[&str] = &[
     "w = s32[4] parameter(8)",
     "p = pred[4] parameter(9)",
     "f = f32[3,3] parameter(10)",
+    "right = f32[3,2] parameter(11)",
+    "doubles = f64[3,4] parameter(12)",
+    "longs = s64[4] parameter(13)",
+    "bit = pred[] parameter(14)",
+    "places = s32[3,5,1] parameter(15)",
 ];
 
 fn program(instruction: &str) -> String {
@@ -77,6 +82,16 @@ const INFERRED: &[(&str, &str)] = &[
     ("map(x, x), dimensions={0}, to_apply=add", "f32[4]"),
     ("while(t), condition=goes_on, body=next", "(s32[], f32[4])"),
     ("conditional(n, x, x), branch_computations={double, double}", "f32[4]"),
+    ("conditional(bit, x, x), true_computation=double, false_computation=double", "f32[4]"),
+    ("triangular-solve(f, right), left_side=true, lower=true, transpose_a=NO_TRANSPOSE", "f32[3,2]"),
+    ("reduce-window(m, z), window={size=3x1}, to_apply=add", "f32[1,4]"),
+    ("convolution(v, k), window={size=3x3 rhs_dilate=2x1}, dim_labels=b01f_01io->b01f", "f32[2,2,4,8]"),
+    ("convolution(v, k), window={size=3x3}, dim_labels=b01f_01io->b01f, batch_group_count=2", "f32[1,4,4,8]"),
+    (
+        "gather(m, places), offset_dims={2}, collapsed_slice_dims={}, start_index_map={1}, operand_batching_dims={0}, \
+        start_indices_batching_dims={0}, index_vector_dim=2, slice_sizes={1,2}",
+        "f32[3,5,2]",
+    ),
     ("scan(x, z), dimensions={0}, num_carries=1, to_apply=both", "(f32[4], f32[])"),
     ("scan(x, x), dimensions={0}, num_carries=0, to_apply=add", "f32[4]"),
     ("partition-id()", "u32[]"),
@@ -102,6 +117,31 @@ fn shapes_that_are_left_out_are_inferred() {
         if !instruction.starts_with("while") {
             lower(&module).unwrap_or_else(|error| panic!("{instruction}: {error}"));
         }
+    }
+}
+
+/// Operands beside the first: the wider float of a product, dims of the one that is no scalar, a device's number.
+#[test]
+fn operands_beside_the_first_decide_a_shape_as_well() {
+    for (instruction, shape) in [
+        ("dot(m, doubles), lhs_contracting_dims={1}, rhs_contracting_dims={1}", Some("f64[3,3]")),
+        ("dot(doubles, m), lhs_contracting_dims={1}, rhs_contracting_dims={1}", Some("f64[3,3]")),
+        ("dot(w, longs), lhs_contracting_dims={0}, rhs_contracting_dims={0}", Some("s32[]")),
+        ("add(z, x)", Some("f32[4]")),
+        ("add(x, z)", Some("f32[4]")),
+        ("add(m, x)", None),
+        ("add(x, m)", None),
+        ("add(m, f)", None),
+        ("collective-broadcast(x), replica_groups={{0}}", Some("f32[4]")),
+        ("collective-broadcast(x, n), replica_groups={{0}}, has_dynamic_root=true", Some("f32[4]")),
+        ("collective-broadcast(x, m, n), replica_groups={{0}}, has_dynamic_root=true", Some("(f32[4], f32[3,4])")),
+    ] {
+        let module = parse(&program(&format!("ROOT r = {instruction}"))).ok();
+        let found = module.map(|module| {
+            let entry = &module.computations[module.entry];
+            entry.instructions[entry.root].shape.to_string()
+        });
+        assert_eq!(found.as_deref(), shape, "{instruction}");
     }
 }
 
