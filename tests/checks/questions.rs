@@ -260,6 +260,39 @@ fn a_figure_does_not_depend_on_the_type_that_another_case_asks_for() {
     }
 }
 
+/// Tokens are ranked by the scores of the truth: a program whose scores are wrong may rank its own as it likes.
+#[test]
+fn tokens_are_ranked_by_the_scores_of_the_truth() {
+    let folder = TempDir::new().unwrap();
+    let region = "greater {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = s32[] parameter(2)\n  \
+        d = s32[] parameter(3)\n  ROOT g = pred[] compare(a, b), direction=GT\n}\n";
+    for operation in ["copy", "negate"] {
+        let program = format!(
+            "HloModule m\n{region}ENTRY e {{\n  x = f32[4,8] parameter(0)\n  z = f32[4,8] {operation}(x)\n  \
+            at = s32[4,8] iota(), iota_dimension=1\n  \
+            sorted = (f32[4,8], s32[4,8]) sort(z, at), dimensions={{1}}, to_apply=greater\n  \
+            order = s32[4,8] get-tuple-element(sorted), index=1\n  first = s32[4,1] slice(order), slice={{[0:4], [0:1]}}\n  \
+            token = s32[4] reshape(first)\n  ROOT r = (f32[4,8], s32[4]) tuple(z, token)\n}}\n"
+        );
+        std::fs::write(folder.path().join(format!("{operation}.hlo")), program).unwrap();
+    }
+    for (program, truth, lost) in
+        [("copy", "copy", 0), ("copy", "negate", 4), ("negate", "copy", 4), ("negate", "negate", 0)]
+    {
+        let path = folder.path().join("ranked.toml");
+        let matrix = format!(
+            "[[matrix]]\nprogram = [\"{program}.hlo\"]\ntruth = \"{truth}.hlo\"\nresults = [\"logits\", \"token\"]\n\
+            scores = \"logits\"\nchip = [\"v5e\"]\ninput = [\"normal\"]\nrows = [4]\n\n[[matrix.check]]\n\
+            kind = \"dropped_token\"\noutput = \"token\"\nexpect = \"finding\"\nbecause = \"b\"\n"
+        );
+        std::fs::write(&path, format!("claim = \"c\"\nwhy = \"w\"\nsource = \"s\"\n\n{matrix}")).unwrap();
+        let suite = ulpgate::suite::load(&path).unwrap();
+        let outcome = ulpgate::run::run(&[suite], &Default::default(), &Default::default(), None, &Silent).unwrap();
+        let note = &outcome.records[0].checks[0].note;
+        assert!(note.starts_with(&format!("{lost} of 4 rows lost")), "{program} by {truth}: {note}");
+    }
+}
+
 /// A program of a file takes its rows a few at a time: a row is looked at among those that it was evaluated with.
 #[test]
 fn a_close_up_has_the_row_that_is_asked_for() {
