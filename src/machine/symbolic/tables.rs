@@ -227,8 +227,8 @@ impl Tracer<'_> {
         if !self.permits.by_values || array.several || several || !hides_nan(&site.instruction.op) {
             return Ok(result);
         }
-        // Elements with one code and operands of the same values have one name.
-        let mut made: HashMap<(Option<Code>, Vec<Symbol>), Option<Name>> = HashMap::new();
+        // Elements with one code and operands of the same values, of floats of one type, have one name.
+        let mut made: HashMap<(Option<Code>, Option<DType>, Vec<Symbol>), Option<Name>> = HashMap::new();
         let mut elements = array.elements.to_vec();
         for (at, element) in elements.iter_mut().enumerate().filter(|(_, element)| !element.is_known()) {
             let Some((leaf, operands)) = self.operands_by_values(site, at) else { continue };
@@ -237,7 +237,7 @@ impl Tracer<'_> {
                 Code::Unit => None,
                 _ => kernel_at(site.kernel, at, 1, site.shapes[0].element_type()).map(|kernel| kernel.code),
             };
-            let key = (code, operands.iter().map(Given::print).collect());
+            let key = (code, narrow_type(leaf), operands.iter().map(Given::print).collect());
             let name = match made.get(&key) {
                 Some(name) => name.clone(),
                 None => {
