@@ -178,3 +178,30 @@ fn key(program: &Program, name: &dyn Fn(ValueId) -> String, id: ValueId, view: &
     };
     (name(id), reader, operand)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Binary, Builder, Op, Unary};
+    use crate::tensor::DType;
+
+    /// A reader is told by its widest view of a value: one that reads it unrounded as well loses no rounding.
+    #[test]
+    fn a_reader_that_sees_a_value_wide_as_well_loses_no_rounding() {
+        let removed = |wide: [bool; 2]| {
+            let mut b = Builder::new("views");
+            let x = b.parameter("x", DType::F32, &[4]).unwrap();
+            let square = b.binary(Binary::Multiply, x, x).unwrap();
+            let narrow = b.convert(square, DType::BF16).unwrap();
+            let rounded = b.convert(narrow, DType::F32).unwrap();
+            let parts = wide.map(|is_wide| if is_wide { square } else { rounded });
+            let both = b.op(Op::Concatenate { dim: 0 }, &parts).unwrap();
+            let read = b.unary(Unary::Exponential, both).unwrap();
+            let program = b.finish(&[("read", read)]).unwrap();
+            let found = elisions(&program, &["v5e/default/gpu".parse().unwrap()]);
+            found.iter().filter(|elision| elision.effect == Effect::RoundingRemoved).count()
+        };
+        assert_eq!(removed([false, false]), 1);
+        assert_eq!([removed([true, false]), removed([false, true]), removed([true, true])], [0; 3]);
+    }
+}

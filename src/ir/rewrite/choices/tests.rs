@@ -181,6 +181,25 @@ fn roundings_are_chosen_where_they_are_read() {
     );
 }
 
+/// The option of a rounding that is called the widest holds every number of the others, and more than one of them.
+#[test]
+fn the_widest_option_of_a_rounding_holds_all_others() {
+    let mut b = Builder::new("widest");
+    let x = b.parameter("x", DType::BF16, &[2, 4]).unwrap();
+    let square = b.binary(Binary::Multiply, x, x).unwrap();
+    let next = b.binary(Binary::Multiply, square, square).unwrap();
+    let program = b.finish(&[("next", next)]).unwrap();
+    let choices = Choices::new(&program, &ROUNDINGS, false);
+    let analysis = Analysis::new(&choices.program);
+    let held = |id: ValueId| analysis.precisions()[id].first().unwrap();
+    let places: Vec<&Place> = choices.points.iter().flat_map(|point| &point.places).collect();
+    assert_eq!(places.len(), 2);
+    for place in places {
+        assert!(place.options.iter().all(|option| held(*option).within(held(place.widest))));
+        assert!(place.options.iter().any(|option| !held(place.widest).within(held(*option))));
+    }
+}
+
 /// A loop that carries an array and adds its square to it in each of three trips, in steps of this type.
 fn looped(b: &mut Builder, x: ValueId, dtype: DType) -> ValueId {
     let dims = b.shape(x).dims().to_vec();
