@@ -40,6 +40,9 @@ struct Function {
     table: Rc<Table>,
 }
 
+/// Elements with one code and operands of the same values, of floats of one type, have one name.
+type OneName = (Option<Code>, Option<DType>, Vec<Symbol>);
+
 /// A table's name, to be applied to the narrow float.
 #[derive(Clone)]
 enum Name {
@@ -227,8 +230,7 @@ impl Tracer<'_> {
         if !self.permits.by_values || array.several || several || !hides_nan(&site.instruction.op) {
             return Ok(result);
         }
-        // Elements with one code and operands of the same values, of floats of one type, have one name.
-        let mut made: HashMap<(Option<Code>, Option<DType>, Vec<Symbol>), Option<Name>> = HashMap::new();
+        let mut made: HashMap<OneName, Option<Name>> = HashMap::new();
         let mut elements = array.elements.to_vec();
         for (at, element) in elements.iter_mut().enumerate().filter(|(_, element)| !element.is_known()) {
             let Some((leaf, operands)) = self.operands_by_values(site, at) else { continue };
