@@ -7,11 +7,11 @@ use crate::ir::Program;
 use crate::oracle::{self, Demand, Oracle, TruthTensor};
 use crate::record::Record;
 use crate::subject::{self, Call};
-use crate::suite::Case;
+use crate::suite::{Case, Problem};
 use crate::tensor::Tensor;
 
-use super::judge::{arguments_of, evaluate};
-use super::shared::{Group, Prepared, Programs};
+use super::judge::{arguments_of, drawn_for, evaluate};
+use super::shared::{Group, Prepared, Programs, input_key};
 use super::{CaseError, Outcome, RunError};
 
 /// A batch of rows of a case, evaluated in every way.
@@ -57,15 +57,21 @@ pub fn record_of(case: &Case, oracle: &Oracle) -> Result<Record, RunError> {
 /// # Errors
 /// If they cannot be drawn.
 pub fn drawn_scalars(case: &Case) -> Result<Vec<(String, f64)>, RunError> {
-    let group = Group { cases: vec![case] };
-    let rows = case.problem.program.batch(case.problem.n).min(case.problem.program.rows);
-    let programs = Programs::new(&group, rows)?;
-    let prepared = Prepared::new(&group, &programs)?;
-    let drawn = arguments_of(&case.problem, &prepared, &(0..rows)).map_err(|source| RunError::of(case, source))?;
-    let names = Argument::of_program(&programs.problems[0].1).into_iter().map(|argument| argument.name);
-    let arguments = names.zip(drawn).zip(&prepared.fixed).filter(|(_, fixed)| fixed.is_none());
-    let scalars = arguments.filter(|((_, tensor), _)| tensor.dims().is_empty());
-    Ok(scalars.map(|((name, tensor), _)| (name, tensor.data().get_f64(0))).collect())
+    let Problem { program, input, n, .. } = &case.problem;
+    let rows = program.batch(*n);
+    let fail = |source: CaseError| RunError::of(case, source);
+    let declared = program.build(*n, rows).map_err(|error| fail(error.into()))?;
+    let taken = Argument::of_program(&declared);
+    let is_scalar = |argument: &Argument| argument.dims.is_empty();
+    // Most programs have none, and the arrays of files are not read for them.
+    if !taken.iter().any(is_scalar) {
+        return Ok(Vec::new());
+    }
+    let fixed = input.fixed_tensors(&input_key(&case.problem), &taken).map_err(|error| fail(error.into()))?;
+    let drawn = drawn_for(&case.problem, &taken, &fixed, &(0..rows)).map_err(fail)?;
+    let arguments = taken.iter().zip(&fixed).zip(&drawn);
+    let scalars = arguments.filter(|((argument, fixed), _)| is_scalar(argument) && fixed.is_none());
+    Ok(scalars.map(|((argument, _), tensor)| (argument.name.clone(), tensor.data().get_f64(0))).collect())
 }
 
 impl CloseUp {

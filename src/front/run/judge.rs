@@ -184,10 +184,20 @@ pub(super) fn arguments_of(
     rows: &Range<usize>,
 ) -> Result<Vec<Tensor>, CaseError> {
     let taken = Argument::of_program(&prepared.programs.problems[0].1);
+    drawn_for(problem, &taken, &prepared.fixed, rows)
+}
+
+/// The arguments that a program takes for these rows; those that are `fixed` as they are.
+pub(super) fn drawn_for(
+    problem: &Problem,
+    taken: &[Argument],
+    fixed: &[Option<Tensor>],
+    rows: &Range<usize>,
+) -> Result<Vec<Tensor>, CaseError> {
     // A program that has no rows of its own, such as a matmul, takes its first argument whole.
     let leading = taken.first().and_then(|a| a.dims.first()).map_or(rows.len(), |d| *d);
     let range = rows.start as u64..(rows.start + leading) as u64;
-    Ok(problem.input.tensors(&input_key(problem), &taken, &prepared.fixed, range)?)
+    Ok(problem.input.tensors(&input_key(problem), taken, fixed, range)?)
 }
 
 /// The machine's results over one batch, each compiled program evaluated when it is first asked for.

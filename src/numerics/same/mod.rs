@@ -271,43 +271,44 @@ fn compare_as_set(both: [Comparand<'_>; 2], settings: &Settings) -> Result<Answe
     let mut search = witness::Search::new(&prepared, settings, &alignment, permits);
     let mut rests_on: Vec<String> =
         settings.assumptions.iter().map(|assumption| format!("assumed: {}", assumption.doc())).collect();
-    let mut proven_by = parted.is_none().then_some(permits);
-    let mut answered = None;
-    if let Some((block, small, large)) = parted {
-        let traced = if alignment.large() == 1 { [&small, &large] } else { [&large, &small] };
-        let meeting = parting::find(&both, traced, &settings.modes, &alignment.result_numbers());
-        drop((small, large));
-        let mut hunt = Hunt { block, begun: Instant::now(), turns: 0, gave_up: false };
-        let mut found = if understood { hunt.go_on(&mut search, FIRST_TURNS)? } else { None };
-        if found.is_none() {
+    // What the proof may use, or the answer without one.
+    let proof = match parted {
+        None => Ok(permits),
+        Some((block, small, large)) => {
+            let traced = if alignment.large() == 1 { [&small, &large] } else { [&large, &small] };
+            let meeting = parting::find(&both, traced, &settings.modes, &alignment.result_numbers());
+            drop((small, large));
+            let mut hunt = Hunt { block, begun: Instant::now(), turns: 0, gave_up: false };
+            let soon = if understood { hunt.go_on(&mut search, FIRST_TURNS)? } else { None };
             // What few inputs show need not be followed once more.
             let permits = Permits { by_values: true, ..permits };
-            match in_time(search.until, || follow(permits))? {
-                Some(Followed { grounds: by_values, parted: None }) => {
-                    (grounds, proven_by) = (by_values, Some(permits))
-                }
-                _ if understood => found = hunt.go_on(&mut search, u64::MAX)?,
-                _ => {}
+            let followed = if soon.is_none() { in_time(search.until, || follow(permits))? } else { None };
+            if let Some(followed) = followed.filter(|followed| followed.parted.is_none()) {
+                grounds = followed.grounds;
+                Ok(permits)
+            } else {
+                let found = match soon {
+                    None if understood => hunt.go_on(&mut search, u64::MAX)?,
+                    soon => soon,
+                };
+                Err(match found {
+                    Some(difference) => Verdict::Part(Box::new(search.show(meeting, difference)?)),
+                    None => {
+                        let mut missing = missing(meeting, &grounds, search.tried);
+                        if hunt.gave_up {
+                            missing.push("time or memory for another input, which was given up".to_string());
+                        }
+                        Verdict::Open(missing)
+                    }
+                })
             }
         }
-        answered = match found {
-            Some(difference) => Some(Verdict::Part(Box::new(search.show(meeting, difference)?))),
-            None if proven_by.is_some() => None,
-            None => {
-                let mut missing = missing(meeting, &grounds, search.tried);
-                if hunt.gave_up {
-                    missing.push("time or memory for another input, which was given up".to_string());
-                }
-                Some(Verdict::Open(missing))
-            }
-        };
-    }
+    };
     rests_on.extend(in_words(&grounds));
     rests_on.extend(of_files(&both, &settings.modes));
-    let verdict = match (answered, proven_by) {
-        (Some(verdict), _) => verdict,
-        (None, proven_by) => {
-            let permits = proven_by.unwrap_or(permits);
+    let verdict = match proof {
+        Err(verdict) => verdict,
+        Ok(permits) => {
             if permits.by_values {
                 rests_on.push(BY_VALUES.to_string());
             }
