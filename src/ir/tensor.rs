@@ -97,8 +97,19 @@ macro_rules! map_data {
 
 impl PartialEq for Data {
     fn eq(&self, other: &Data) -> bool {
-        let same_kind = self.dtype() == other.dtype() && self.len() == other.len();
-        same_kind && (0..self.len()).all(|i| self.bits(i) == other.bits(i))
+        macro_rules! compare {
+            ($($integer:ident)*; $($float:ident)*) => {
+                match (self, other) {
+                    $((Data::$integer(a), Data::$integer(b)) => a == b,)*
+                    $((Data::$float(a), Data::$float(b)) => {
+                        a.len() == b.len() && a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits())
+                    })*
+                    (Data::Coded(dtype, a), Data::Coded(other, b)) => dtype == other && a == b,
+                    _ => false,
+                }
+            };
+        }
+        compare!(Pred S8 S16 S32 S64 U8 U16 U32 U64; F16 BF16 F32 F64)
     }
 }
 
@@ -113,6 +124,7 @@ impl Hash for Data {
 
 impl Data {
     /// The type of the elements.
+    #[inline]
     pub fn dtype(&self) -> DType {
         match self {
             Data::Pred(_) => DType::Pred,
@@ -133,11 +145,13 @@ impl Data {
     }
 
     /// Number of elements.
+    #[inline]
     pub fn len(&self) -> usize {
         each_data!(self, v => v.len())
     }
 
     /// Whether there is no element.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -234,6 +248,7 @@ impl Data {
     }
 
     /// Element `i` of a float type, exactly; an integer or predicate as the nearest f64.
+    #[inline]
     pub fn get_f64(&self, i: usize) -> f64 {
         match self {
             Data::F64(v) => v[i],
@@ -250,6 +265,7 @@ impl Data {
     }
 
     /// Element `i` of an integer type or a predicate, a u64 as the i64 of its bits; a float is truncated and saturated.
+    #[inline]
     pub fn get_i64(&self, i: usize) -> i64 {
         match self {
             Data::Pred(v) => i64::from(v[i]),
@@ -271,6 +287,7 @@ impl Data {
     }
 
     /// The bits of element `i`, zero-extended.
+    #[inline]
     pub fn bits(&self, i: usize) -> u64 {
         match self {
             Data::F64(v) => v[i].to_bits(),
@@ -303,7 +320,12 @@ impl Data {
 
     /// All elements as [`Data::get_i64`] gives them.
     pub fn to_i64s(&self) -> Vec<i64> {
-        (0..self.len()).map(|i| self.get_i64(i)).collect()
+        match self {
+            Data::S64(v) => v.clone(),
+            Data::S32(v) => v.iter().map(|x| i64::from(*x)).collect(),
+            Data::Pred(v) => v.iter().map(|x| i64::from(*x)).collect(),
+            _ => (0..self.len()).map(|i| self.get_i64(i)).collect(),
+        }
     }
 }
 
@@ -335,26 +357,31 @@ impl Tensor {
     }
 
     /// The extents, the slowest dim first; none for a scalar.
+    #[inline]
     pub fn dims(&self) -> &[usize] {
         &self.dims
     }
 
     /// The elements, row-major.
+    #[inline]
     pub fn data(&self) -> &Data {
         &self.data
     }
 
     /// The type of the elements.
+    #[inline]
     pub fn dtype(&self) -> DType {
         self.data.dtype()
     }
 
     /// Number of elements: the product of the dims.
+    #[inline]
     pub fn len(&self) -> usize {
         self.data.len()
     }
 
     /// Whether some dim is 0.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -101,38 +101,45 @@ pub fn find_format(name: &str) -> Option<&'static Format> {
 
 impl Format {
     /// Bits of one code.
+    #[inline]
     pub const fn width(&self) -> u32 {
         let sign = if self.has_negative_numbers() { 1 } else { 0 };
         sign + self.exponent_bits + self.fraction_bits
     }
 
     /// Whether it has infinities.
+    #[inline]
     pub const fn has_infinities(&self) -> bool {
         matches!(self.specials, Specials::Ieee)
     }
 
     /// Whether some code is NaN.
+    #[inline]
     pub const fn has_nan(&self) -> bool {
         !matches!(self.specials, Specials::Finite)
     }
 
     /// Whether it has zeros of both signs.
+    #[inline]
     pub const fn has_negative_zero(&self) -> bool {
         !matches!(self.specials, Specials::NegativeZeroNan | Specials::PowersOfTwo)
     }
 
     /// Whether it has numbers below zero.
+    #[inline]
     pub const fn has_negative_numbers(&self) -> bool {
         !matches!(self.specials, Specials::PowersOfTwo)
     }
 
     /// Exponent of the smallest normal number: `min_normal = 2^emin`.
+    #[inline]
     pub const fn emin(&self) -> i32 {
         // The lowest exponent field is that of zero and of subnormal numbers, where there are any.
         if self.has_negative_numbers() { 1 - self.bias } else { -self.bias }
     }
 
     /// Exponent of the largest finite number: it lies in `[2^emax, 2^(emax+1))`.
+    #[inline]
     pub const fn emax(&self) -> i32 {
         let top = (1 << self.exponent_bits) - 1 - self.bias;
         match self.specials {
@@ -142,6 +149,7 @@ impl Format {
     }
 
     /// Largest finite number.
+    #[inline]
     pub fn max_finite(&self) -> f64 {
         let all_ones = (1u64 << (self.fraction_bits + 1)) - 1;
         let significand = if self.specials == Specials::OneNan { all_ones - 1 } else { all_ones };
@@ -149,22 +157,26 @@ impl Format {
     }
 
     /// Smallest positive normal number.
+    #[inline]
     pub fn min_normal(&self) -> f64 {
         exp2i(self.emin())
     }
 
     /// Smallest positive number.
+    #[inline]
     pub fn min_subnormal(&self) -> f64 {
         exp2i(self.emin() - self.fraction_bits as i32)
     }
 
     /// `2^-(fraction_bits + 1)`: the largest relative error of one rounding to nearest.
+    #[inline]
     pub fn unit_roundoff(&self) -> f64 {
         exp2i(-(self.fraction_bits as i32) - 1)
     }
 
     /// `2^(max(floor(log2 |t|), emin) - fraction_bits)`: the spacing of the format at `t`, as if exponents had no upper
     /// bound. Zero has the spacing of the subnormals; the result for inf and NaN is NaN.
+    #[inline]
     pub fn ulp(&self, t: f64) -> f64 {
         if !t.is_finite() {
             return f64::NAN;
@@ -176,6 +188,7 @@ impl Format {
     /// The bits of `value`, which must belong to the format ([`super::round_f64`] makes it so). A NaN becomes the
     /// quiet one with its sign, where NaNs have signs; an infinity in a format without any becomes NaN. A format without
     /// NaN gives them the code of -0.
+    #[inline]
     pub fn encode(&self, value: f64) -> u64 {
         let top = 1u64 << (self.exponent_bits + self.fraction_bits);
         let exponent_ones = top - (1 << self.fraction_bits);
@@ -203,11 +216,13 @@ impl Format {
     }
 
     /// Whether this is zero or below, and the format has no such number.
+    #[inline]
     pub(super) fn is_beyond_sign(&self, value: f64) -> bool {
         !self.has_negative_numbers() && value <= 0.0
     }
 
     /// The value of a code; bits above [`Format::width`] are ignored. The only NaN of a format is positive.
+    #[inline]
     pub fn decode(&self, code: u64) -> f64 {
         let fraction = code & ((1 << self.fraction_bits) - 1);
         let biased = (code >> self.fraction_bits) & ((1 << self.exponent_bits) - 1);
@@ -236,6 +251,7 @@ impl Format {
 }
 
 /// `2^exponent`, exact over the whole range of f64; 0 below it and infinity above.
+#[inline]
 pub fn exp2i(exponent: i32) -> f64 {
     match exponent {
         ..-1074 => 0.0,
@@ -246,6 +262,7 @@ pub fn exp2i(exponent: i32) -> f64 {
 }
 
 /// `value * 2^exponent` for results that f64 holds exactly.
+#[inline]
 pub fn scale(value: f64, exponent: i32) -> f64 {
     // Two steps keep each factor in range; neither rounds when the result is exact.
     let half = exponent / 2;
@@ -253,6 +270,7 @@ pub fn scale(value: f64, exponent: i32) -> f64 {
 }
 
 /// `floor(log2 |value|)` of a finite value that is not zero.
+#[inline]
 pub fn floor_log2(value: f64) -> i32 {
     let bits = value.abs().to_bits();
     match bits >> 52 {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use rug::Float;
 
-use super::format::{Format, Specials, floor_log2, scale};
+use super::format::{Format, Specials, scale};
 
 /// Direction of rounding: the neighbour in a format that a value between two neighbours becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +95,26 @@ pub fn round(
 }
 
 /// Rounds an `f64`, taken as exact, to `format`. NaN stays NaN, where there is one ([`Specials::Finite`]).
+#[inline]
 pub fn round_f64(format: &Format, value: f64, direction: Direction) -> f64 {
+    let bits = value.to_bits();
+    let exponent = (bits >> 52 & 0x7ff) as i32 - 1023;
+    let dropped = 52 - format.fraction_bits;
+    // Nearly all numbers are neither special nor subnormal nor near overflow: the f64's own code is rounded, where a carry runs
+    // into the exponent field. A format without fraction keeps the hidden bit alone, which no code shows.
+    if (1..52).contains(&dropped) && (format.emin()..format.emax()).contains(&exponent) {
+        let carry = match direction {
+            Direction::NearestEven => (1 << (dropped - 1)) - 1 + (bits >> dropped & 1),
+            Direction::TowardZero => 0,
+        };
+        return f64::from_bits((bits + carry) >> dropped << dropped);
+    }
+    round_any_f64(format, value, direction)
+}
+
+/// [`round_f64`] of any number: one function, so that its callers hold the short way alone.
+#[inline(never)]
+fn round_any_f64(format: &Format, value: f64, direction: Direction) -> f64 {
     if value.is_nan() || format.is_beyond_sign(value) {
         return format.nan(if value.is_nan() { value } else { f64::NAN });
     }
@@ -107,22 +126,8 @@ pub fn round_f64(format: &Format, value: f64, direction: Direction) -> f64 {
             Specials::Finite => format.max_finite().copysign(value),
         };
     }
-    let dropped = 52 - format.fraction_bits;
-    if dropped == 0 {
+    if format.fraction_bits == 52 {
         return value;
-    }
-    let exponent = floor_log2(value);
-    let lowest = if format.has_negative_numbers() { format.emin() } else { format.emin() + 1 };
-    if (lowest..format.emax()).contains(&exponent) {
-        // Neither subnormal nor near overflow: round the f64's own code, where a carry runs into the exponent field.
-        let bits = value.to_bits();
-        let carry = match direction {
-            // Without a fraction the last bit kept is the hidden one, which is odd.
-            Direction::NearestEven if dropped == 52 => 1 << 51,
-            Direction::NearestEven => (1 << (dropped - 1)) - 1 + (bits >> dropped & 1),
-            Direction::TowardZero => 0,
-        };
-        return f64::from_bits((bits + carry) >> dropped << dropped);
     }
     let bits = value.abs().to_bits();
     let fraction = u128::from(bits & ((1 << 52) - 1));

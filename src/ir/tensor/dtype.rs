@@ -139,6 +139,7 @@ impl DType {
     }
 
     /// The format of a floating-point type, `None` for the others.
+    #[inline]
     pub fn format(self) -> Option<&'static Format> {
         match self {
             DType::F4E2M1FN => Some(&num::F4E2M1FN),
@@ -159,32 +160,38 @@ impl DType {
     }
 
     /// Whether it is a floating-point type.
+    #[inline]
     pub fn is_float(self) -> bool {
         self.format().is_some()
     }
 
     /// Whether it is an integer type, signed or not; predicates are none.
+    #[inline]
     pub fn is_integer(self) -> bool {
         !self.is_float() && self != DType::Pred
     }
 
     /// Whether it is a signed integer type; floats are none.
+    #[inline]
     pub fn is_signed(self) -> bool {
         matches!(self, DType::S1 | DType::S2 | DType::S4 | DType::S8 | DType::S16 | DType::S32 | DType::S64)
     }
 
     /// The integer that the bits of an i64 are in this type, as [`Data::get_i64`](super::Data::get_i64) gives them: those of a u64 have no
     /// sign.
+    #[inline]
     pub fn integer_of(self, bits: i64) -> i128 {
         if self == DType::U64 { i128::from(bits as u64) } else { i128::from(bits) }
     }
 
     /// Whether elements are kept as codes: a float of eight bits at most, or an integer of fewer.
+    #[inline]
     pub fn is_coded(self) -> bool {
         self.bits() < 8 || self.bits() == 8 && self.is_float()
     }
 
     /// Bits of one element; a predicate takes eight.
+    #[inline]
     pub fn bits(self) -> u32 {
         match self {
             DType::S1 | DType::U1 => 1,

@@ -10,11 +10,13 @@ use super::{Sample, Term};
 /// `format` rounds it to its infinity (or to NaN or its largest number, where it has none) counts as that: overflow where it
 /// is due is right. So does a truth that has no sign or no NaN in the format.
 pub fn absolute_error(format: &Format, got: f64, truth: f64) -> f64 {
-    let rounded = round_f64(format, truth, Direction::NearestEven);
+    // Only a truth beyond the numbers of the format, or one without a sign there, is rounded: all others stand as they are.
+    let beyond = truth.abs() > format.max_finite();
+    let rounded = || round_f64(format, truth, Direction::NearestEven);
     let truth = match format.specials {
-        Specials::Finite if truth.is_nan() || truth.abs() > format.max_finite() => rounded,
-        Specials::PowersOfTwo if rounded.is_nan() => rounded,
-        _ if truth.abs() > format.max_finite() && !rounded.is_finite() => rounded,
+        Specials::Finite if truth.is_nan() || beyond => rounded(),
+        Specials::PowersOfTwo => Some(rounded()).filter(|rounded| rounded.is_nan()).unwrap_or(truth),
+        _ if beyond => Some(rounded()).filter(|rounded| !rounded.is_finite()).unwrap_or(truth),
         _ => truth,
     };
     if got == truth || got.is_nan() && truth.is_nan() {
