@@ -6,6 +6,7 @@ mod by_values;
 mod exchanged;
 mod flushed;
 mod in_flight;
+mod integers;
 mod known;
 mod large;
 mod machines;

@@ -69,10 +69,11 @@ fn an_index_that_is_never_negative_is_not_wrapped() {
     let plain = |least: i32| wrapped(least).replace("select(c, a, m)", "select(c, m, m)");
     assert!(is_same(&answer(&wrapped(0), &plain(0))));
     assert!(is_same(&answer(&wrapped(3), &plain(3))));
-    assert!(!is_same(&answer(&wrapped(-1), &plain(-1))));
+    let parts = |answer: Answer| assert!(matches!(answer.verdict, Verdict::Part(_)), "{:?}", answer.verdict);
+    parts(answer(&wrapped(-1), &plain(-1)));
     // A minimum bounds from above alone.
     let above = |text: String| text.replace("maximum", "minimum");
-    assert!(!is_same(&answer(&above(wrapped(0)), &above(plain(0)))));
+    parts(answer(&above(wrapped(0)), &above(plain(0))));
 }
 
 /// A promise about indices decides no bit where it is kept, and the proof names it.

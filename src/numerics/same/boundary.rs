@@ -5,7 +5,7 @@ use crate::input::Sampler;
 use crate::tensor::{DType, Tensor};
 
 use super::SameError;
-use super::witness::{Difference, Search, fill, floats, nearest, streams};
+use super::witness::{Difference, Search, floats, nearest, streams};
 
 /// Elements of each row that are moved one after the other, each from where the one before it came to.
 const ELEMENTS: usize = 4;
@@ -91,7 +91,7 @@ impl Search<'_> {
             let dims = shapes[argument].dims();
             let rows = dims.first().copied().filter(|_| dims.len() > 1).unwrap_or(1);
             let in_rows = begun.iter().all(|result| result.dims().first() == Some(&rows));
-            let other = fill(sampler.bits() >> 32, 2 * argument + large, &shapes[argument]);
+            let other = self.fill(sampler.bits() >> 32, 2 * argument + large, &shapes[argument]);
             let mut way = Way::new(argument, if in_rows { rows } else { 1 }, &inputs[argument], &other, &mut sampler);
             // Rows that do not change on the whole way stay where they are.
             let mut numbers = way.ends[1].clone();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::budget::{self, TooLarge};
 use crate::deadline::{self, Pace};
 use crate::input::{InputKey, Sampler, Streams};
-use crate::ir::{Shape, ValueId};
+use crate::ir::{Op, Program, Shape, ValueId};
 use crate::machine::{EvalError, Permits, Prepared, Replay};
 use crate::num::{Direction, round_f64};
 use crate::tensor::{DType, Data, Tensor};
@@ -61,6 +61,8 @@ pub struct Search<'a> {
     settings: &'a Settings,
     pub(super) alignment: &'a Alignment,
     permits: Permits,
+    /// Integers that arguments may have.
+    integers: Integers,
     /// Inputs on which both programs were run.
     pub tried: u64,
     /// Those in which a narrow float has numbers in their order.
@@ -77,7 +79,9 @@ impl<'a> Search<'a> {
         permits: Permits,
     ) -> Search<'a> {
         let until = Instant::now().checked_add(settings.patience);
-        Search { prepared, settings, alignment, permits, tried: 0, numbers_tried: 0, until }
+        let counts = prepared.iter().any(|one| has_loop(one.program()));
+        let integers = if counts { Integers::Small } else { Integers::Any };
+        Search { prepared, settings, alignment, permits, integers, tried: 0, numbers_tried: 0, until }
     }
 
     /// Whether the settings allow another input, but for the time.
@@ -108,7 +112,12 @@ impl<'a> Search<'a> {
     pub fn arguments(&self, trial: u64) -> Vec<Tensor> {
         let large = self.alignment.large();
         let shapes = self.alignment.shapes(large);
-        shapes.iter().enumerate().map(|(at, shape)| fill(trial, 2 * at + large, shape)).collect()
+        shapes.iter().enumerate().map(|(at, shape)| self.fill(trial, 2 * at + large, shape)).collect()
+    }
+
+    /// An argument of a trial ([`fill`]).
+    pub fn fill(&self, trial: u64, argument: usize, shape: &Shape) -> Tensor {
+        fill(trial, argument, shape, self.integers)
     }
 
     /// Runs both programs on arguments of the larger one, the smaller one on its part of them; gives their results and what
@@ -120,7 +129,7 @@ impl<'a> Search<'a> {
         block: usize,
     ) -> Result<(Vec<Vec<Tensor>>, Option<Difference>), SameError> {
         let large = self.alignment.large();
-        let of_small = self.alignment.cut(of_large, block, |at, shape| fill(trial, 2 * at + 1 - large, shape));
+        let of_small = self.alignment.cut(of_large, block, |at, shape| self.fill(trial, 2 * at + 1 - large, shape));
         let of_large = of_large.to_vec();
         let inputs = if large == 1 { [of_small, of_large] } else { [of_large, of_small] };
         let results = [self.results(0, &inputs[0])?, self.results(1, &inputs[1])?];
@@ -204,6 +213,21 @@ const SCALES: [f64; 8] = [1.0, 4.0, 0.05, 30.0, 1e-3, 1e4, 1e-41, 1e30];
 const SCORES: [f64; 3] = [4.0, 2.0, 1.0];
 /// The first trial that may be of scores: before it, every scale has its turn.
 const FIRST_SCORES: u64 = 4 * SCALES.len() as u64;
+/// Integers that an argument may have, whatever a trial draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Integers {
+    /// Of either sign, below [`BELOW`] in magnitude: a loop may count to them.
+    Small,
+    /// All numbers of their type.
+    Any,
+}
+
+/// Whether a loop stands anywhere in it.
+fn has_loop(program: &Program) -> bool {
+    let mut all = program.computations.iter().flat_map(|computation| &computation.instructions);
+    all.any(|instruction| matches!(instruction.op, Op::While { .. }))
+}
+
 /// Integers below these, one a trial: indices, tokens, lengths.
 const BELOW: [u64; 5] = [8, 64, 2, 1024, 50_000];
 
@@ -215,7 +239,7 @@ pub fn streams(trial: u64) -> Streams {
 /// An argument of a trial. Of four trials in a row one has ties, zeros, subnormals and infinities among its numbers, one positive
 /// numbers in every other argument, as variances and counts are, and one arguments whose products end near the least normal
 /// number of f32, every other time in rows of equal numbers. From the 33rd trial on, three of eight are scores of tokens.
-pub fn fill(trial: u64, argument: usize, shape: &Shape) -> Tensor {
+fn fill(trial: u64, argument: usize, shape: &Shape, integers: Integers) -> Tensor {
     let streams = streams(trial);
     let (mut sampler, mut pace) = (streams.sampler(argument as u64, 0), Pace::default());
     let (dtype, count) = (shape.element_type(), shape.elements());
@@ -243,13 +267,29 @@ pub fn fill(trial: u64, argument: usize, shape: &Shape) -> Tensor {
         let values: Vec<f64> = each.flat_map(|value| repeat_n(value, equal)).take(count).collect();
         floats(dtype, &values)
     } else {
-        let below = BELOW[trial as usize % BELOW.len()];
-        let most = if dtype == DType::Pred { 2 } else { below };
-        Data::from_i64s(dtype, &(0..count).map(|_| small(dtype, sampler.below(most))).collect::<Vec<i64>>())
+        Data::from_i64s(dtype, &(0..count).map(|_| integer(trial, dtype, integers, &mut sampler)).collect::<Vec<i64>>())
     };
     match data.or_else(|| Data::from_i64s(dtype, &vec![0; count])) {
         Some(data) => Tensor::new(shape.dims(), data),
         None => Tensor::new(shape.dims(), Data::Pred((0..count).map(|_| sampler.below(2) == 1).collect())),
+    }
+}
+
+/// An integer of a trial, most often an index, a token or a length. One trial of eight has them of both signs, one any bits and the numbers
+/// around powers of two, which are the ends of a type as well.
+fn integer(trial: u64, dtype: DType, integers: Integers, sampler: &mut Sampler) -> i64 {
+    let below = BELOW[trial as usize % BELOW.len()];
+    match trial % 8 {
+        _ if dtype == DType::Pred => sampler.below(2) as i64,
+        3 if integers == Integers::Any => match sampler.below(2) {
+            0 => sampler.bits() as i64,
+            _ => {
+                let around = (1i64 << sampler.below(u64::from(dtype.bits()))).wrapping_add(sampler.below(3) as i64 - 1);
+                if sampler.below(2) == 0 { around } else { around.wrapping_neg() }
+            }
+        },
+        1 | 3 => sampler.below(2 * below) as i64 - below as i64,
+        _ => small(dtype, sampler.below(below)),
     }
 }
 
