@@ -99,7 +99,9 @@ mod tests {
         assert!(!alike("v4/default/off+exp=worst", "v5e/default/off+exp=worst", DType::F32));
         assert!(!alike("v5e/default/off", "v5e/high/off", DType::F32));
         assert!(!alike("v5e/default/off", "v5e/default/off+reduce=chain", DType::F32));
-        assert!(!alike("v5e/default/off", "v5e/default/off+narrow=bf16", DType::BF16));
+        for narrow in [DType::BF16, DType::F16] {
+            assert!(!alike("v5e/default/off", "v5e/default/off+narrow=bf16", narrow), "{narrow}");
+        }
         assert!(alike("v5e/default/off", "v5e/default/off+narrow=bf16", DType::F32));
         assert!(alike("v6e/default/off", "tpu7x/default/off", DType::F32));
     }

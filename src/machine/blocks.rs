@@ -149,6 +149,13 @@ mod tests {
         assert_eq!(lengths(32), [32]);
     }
 
+    /// The longest windows of each level follow each other.
+    #[test]
+    fn the_longest_chain_goes_through_the_longest_windows() {
+        let chain = |dims: &[usize]| TreeReduction::new(dims).longest_chain();
+        assert_eq!([chain(&[32]), chain(&[33]), chain(&[65])], [32, 17 + 2, 32 + 3]);
+    }
+
     /// XLA applies the region to the running result inside of a block first, and to that of its neighbours second. Of `10 a + b` the
     /// order shows.
     #[test]

@@ -166,6 +166,22 @@ fn criterion() {
     assert!(refused.contains("is no plain matmul of its arguments"), "{refused}");
 }
 
+/// TOSA's limits for operands of eight bits are not those of wider ones.
+#[test]
+fn operands_of_eight_bits_have_limits_of_their_own() {
+    for (dtype, outcome) in [("f8e4m3fn", Outcome::Pass), ("f8e5m2", Outcome::Pass), ("f32", Outcome::Finding)] {
+        let mut bench =
+            Bench::new(&format!("matmul[dtype={dtype},out=f32,lhs=2xn,rhs=nx2]"), 8, "v5e/default/off", "normal");
+        let ones = |tensor: &Tensor| {
+            Tensor::new(tensor.dims(), Data::from_f64s(tensor.dtype(), &vec![1.0; tensor.len()]).unwrap())
+        };
+        bench.arguments = bench.arguments.iter().map(ones).collect();
+        // 100 roundings of f32 off, where a sum of eight products is permitted 16.
+        let wrong = Tensor::new(&[2, 2], Data::F32(vec![8.0 * (1.0 + 100.0 * 2f32.powi(-24)); 4]));
+        assert_eq!(bench.outcome("criterion", &against("tosa-dot"), &[wrong]), outcome, "{dtype}");
+    }
+}
+
 /// Operands that one bf16 pass rounds as badly as it can bring the error to 99 % of the bound, and f32 products of the
 /// worst kind to 60 %.
 #[test]

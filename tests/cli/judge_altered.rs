@@ -294,3 +294,72 @@ fn a_scale_in_front_of_a_softmax_is_told_with_its_own_factor() {
         assert!(first.says.starts_with(says), "{}", first.says);
     }
 }
+
+/// A result of a program of one result, whose arguments are drawn: what a mode gives, changed, and judged.
+fn recorded(text: &str, scales: &[f32], modes: [&str; 2], change: impl Fn(usize, [f32; 2]) -> f32) -> JudgedResult {
+    let import = lower_with_libraries(&parse(text).unwrap()).unwrap();
+    let shapes = import.program.entry().parameter_shapes();
+    let drawn = |(number, dims): (usize, &[usize])| {
+        let number_at = |at: usize| (at * [7919, 1543, 3571][number] % 1009) as f32 / 503.0 - 0.9;
+        let numbers = (0..dims.iter().product()).map(|at| scales[number] * number_at(at)).collect();
+        Tensor::new(dims, Data::F32(numbers))
+    };
+    let arguments: Vec<Tensor> = shapes.iter().map(|shape| shape.dims()).enumerate().map(drawn).collect();
+    let of = |mode: &str| evaluate(&import.program, &mode.parse().unwrap(), &arguments).unwrap().remove(0);
+    let results = modes.map(of);
+    let [one, other] = [0, 1].map(|at: usize| results[at].data().to_f32s());
+    let numbers = (0..one.len()).map(|at| change(at, [one[at], other[at]])).collect();
+    let recording = vec![("out0".to_string(), Tensor::new(results[0].dims(), Data::F32(numbers)))];
+    judge(&import.program, &arguments, &Recording::of_arrays(recording), &Settings::default())
+        .unwrap()
+        .results
+        .remove(0)
+}
+
+/// Errors of four elements, less than one pass has: a factor of some term explains most of them, and is no fault.
+#[test]
+fn a_factor_of_some_terms_explains_no_few_elements() {
+    let text = "HloModule few\nadd { p = f32[] parameter(0)\n q = f32[] parameter(1)\n ROOT r = f32[] add(p, q) }\n\
+                max { p = f32[] parameter(0)\n q = f32[] parameter(1)\n ROOT r = f32[] maximum(p, q) }\n\
+                ENTRY main { a = f32[2,64] parameter(0)\n k = f32[64,32] parameter(1)\n v = f32[32,2] parameter(2)\n \
+                s = f32[2,32] dot(a, k), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n low = f32[] constant(-inf)\n \
+                zero = f32[] constant(0)\n m = f32[2] reduce(s, low), dimensions={1}, to_apply=max\n \
+                mb = f32[2,32] broadcast(m), dimensions={0}\n d = f32[2,32] subtract(s, mb)\n e = f32[2,32] exponential(d)\n \
+                t = f32[2] reduce(e, zero), dimensions={1}, to_apply=add\n tb = f32[2,32] broadcast(t), dimensions={0}\n \
+                w = f32[2,32] divide(e, tb)\n ROOT z = f32[2,2] dot(w, v), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";
+    let modes = ["v5e/highest/off", "v5e/default/off"];
+    let size = std::cell::Cell::new(0f32);
+    recorded(text, &[0.1, 1.0, 1.0], modes, |_, [accurate, one_pass]| {
+        size.set(size.get() + (one_pass - accurate).powi(2) / 4.0);
+        accurate
+    });
+    let size = size.get().sqrt();
+    assert!(size > 1e-5, "{size}");
+    for errors in [[-0.37, -0.36, 0.21, -0.71], [0.8, -0.3, 0.23, -0.17], [-0.44, 0.09, -0.75, -0.21]] {
+        let found = recorded(text, &[0.1, 1.0, 1.0], modes, |at, [accurate, _]| accurate + size * errors[at]);
+        assert_eq!(found.verdict, Verdict::Conforming, "{found:?}");
+        assert!(found.because[0].starts_with("they err no more than a permitted mode"), "{found:?}");
+    }
+}
+
+/// The running mean is that of one array: a covariance has none, whose variance would excuse anything.
+#[test]
+fn a_covariance_is_no_variance_by_the_running_mean() {
+    let text = |other: &str| {
+        format!(
+            "HloModule cov\nadd {{ p = f32[] parameter(0)\n q = f32[] parameter(1)\n ROOT r = f32[] add(p, q) }}\n\
+             ENTRY main {{ x = f32[16,64] parameter(0)\n y = f32[16,64] parameter(1)\n zero = f32[] constant(0)\n \
+             n = f32[] constant(64)\n nb = f32[16] broadcast(n), dimensions={{}}\n \
+             sx = f32[16] reduce(x, zero), dimensions={{1}}, to_apply=add\n mx = f32[16] divide(sx, nb)\n \
+             bx = f32[16,64] broadcast(mx), dimensions={{0}}\n dx = f32[16,64] subtract(x, bx)\n \
+             sy = f32[16] reduce(y, zero), dimensions={{1}}, to_apply=add\n my = f32[16] divide(sy, nb)\n \
+             by = f32[16,64] broadcast(my), dimensions={{0}}\n dy = f32[16,64] subtract(y, by)\n \
+             p = f32[16,64] multiply(dx, {other})\n s = f32[16] reduce(p, zero), dimensions={{1}}, to_apply=add\n \
+             ROOT z = f32[16] divide(s, nb) }}"
+        )
+    };
+    for other in ["dx", "dy"] {
+        let found = recorded(&text(other), &[1.0, 1.0], ["v5e/highest/off"; 2], |_, [value, _]| 1.3 * value);
+        assert_eq!((found.verdict, found.pattern[0].kind), (Verdict::Outside, "factor"), "{found:?}");
+    }
+}

@@ -121,3 +121,13 @@ fn a_tpus_program_takes_complex_numbers_apart() {
     let why = lower(&parse(&wrong).unwrap()).unwrap_err().why;
     assert!(why.contains("c64"), "{why}");
 }
+
+/// A sum takes two numbers, and so it reduces one array: of two it is no region.
+#[test]
+fn a_sum_of_two_arrays_of_complex_numbers_is_refused() {
+    let text = "HloModule m\nsum { a = c64[] parameter(0)\n b = c64[] parameter(1)\n ROOT c = c64[] add(a, b) }\nENTRY e {\n \
+                x = c64[4] parameter(0)\n y = c64[4] parameter(1)\n z = c64[] constant((0,0))\n \
+                ROOT r = (c64[], c64[]) reduce(x, y, z, z), dimensions={0}, to_apply=sum\n}\n";
+    let why = lower(&parse(text).unwrap()).unwrap_err().to_string();
+    assert!(why.contains("region sum does not fit the operands"), "{why}");
+}

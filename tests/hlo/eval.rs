@@ -642,6 +642,27 @@ fn what_the_order_of_a_sum_decides_is_named() {
     assert!(!text.contains("order-sensitive"), "{text}");
 }
 
+/// The orders of running sums count as those of sums do, and of a result in f32 nothing is said.
+#[test]
+fn what_the_order_of_a_running_sum_decides_is_counted() {
+    let sensitive = |dtype: &str| {
+        let text = format!(
+            "HloModule m\nadd {{\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b)\n}}\nENTRY e {{\n \
+             x = f32[512] parameter(0)\n z = f32[] constant(0)\n s = f32[512] reduce-window(x, z), window={{size=512 pad=511_0}}, \
+             to_apply=add\n ROOT r = {dtype}[512] convert(s)\n}}\n"
+        );
+        let program = lower(&parse(&text).unwrap()).unwrap().program;
+        let mode = "xla-cpu/default/off".parse().unwrap();
+        // Ones are lost beside a large number, one by one, and not where they are added to each other first.
+        let large = 2f32.powi(25);
+        let x = [vec![large], vec![1.0; 510], vec![-large]].concat();
+        let arguments = [Tensor::new(&[512], Data::F32(x))];
+        let results = subject::evaluate(&program, &mode, &arguments).unwrap();
+        subject::order_sensitive(&program, &mode, &arguments, &results).unwrap()
+    };
+    assert_eq!((sensitive("f32"), sensitive("bf16")), (vec![0], vec![1]));
+}
+
 /// `--exact` rounds each real result once, to f64.
 #[test]
 fn exact_results_are_the_real_ones() {

@@ -74,6 +74,15 @@ fn matrices_are_factored_by_their_lower_or_upper_half() {
         why.starts_with("line 5, ") && why.contains("square matrices of floats are needed, not f32[1,3,2]"),
         "{why}"
     );
+    for target in ["LuDecomposition", "Qr"] {
+        let of = |parts: &str| {
+            entry(&format!(
+                "  a = s32[3,3] parameter(0)\n  ROOT r = {parts} custom-call(a), custom_call_target=\"{target}\"\n"
+            ))
+        };
+        let why = refused(&of(if target == "Qr" { "(s32[3,3], s32[3])" } else { "(s32[3,3], s32[3], s32[3])" }));
+        assert!(why.contains("matrices of floats are needed, not s32[3,3]"), "{why}");
+    }
     let why = refused(&lapack(b'L').replace(", backend_config={uplo = 76 : ui8}", ""));
     assert!(why.contains("backend_config must say `uplo = CODE : ui8`"), "{why}");
 }

@@ -1,5 +1,6 @@
 //! The precision flow of real files: what `ulpgate hlo show` must say of them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -205,6 +206,26 @@ fn who_sees_a_wide_exponential_is_foretold() {
                 assert!(seen.roles.iter().all(|r| r.as_deref() == Some(wide)), "{folder}/{program}: {finding:?}");
             }
         }
+    }
+}
+
+/// Modes that are asked together are foretold as each alone is.
+#[test]
+fn roundings_of_one_mode_are_none_of_another() {
+    let modes = ["v5e/default/tpu", "xla-cpu/default/cpu"];
+    for program in ["prob_max", "head_softmax", "attention_decode"] {
+        let foretold = |modes: &[&str]| -> BTreeSet<(String, String)> {
+            let flow = shown_in(&format!("tpu/v5e/{program}.before"), modes);
+            let found = flow.findings.iter().filter(|found| found.kind == FindingKind::TwoViewsIfCompiled);
+            let of_mode = |found: &Finding| {
+                let told = format!("{:?} {:?}", found.values, found.views);
+                found.modes.iter().map(|mode| (mode.clone(), told.clone())).collect::<Vec<_>>()
+            };
+            found.flat_map(of_mode).collect()
+        };
+        let alone: BTreeSet<(String, String)> = modes.iter().flat_map(|mode| foretold(&[mode])).collect();
+        assert_eq!(foretold(&modes), alone, "{program}");
+        assert!(modes.iter().all(|mode| alone.iter().any(|(of, _)| of == mode)), "{program}: {alone:?}");
     }
 }
 

@@ -1,7 +1,10 @@
-//! Indices that are packed into the bits of one integer, and programs that part only beside places where results change.
+//! Indices that are packed into the bits of one integer, integers that go through other types, and programs that part only beside places
+//! where results change.
 
-use crate::{Random, ask, differing, is_same, read};
-use ulpgate::same::Verdict;
+use std::time::Duration;
+
+use crate::{Random, ask, differing, is_same, read, settings};
+use ulpgate::same::{Settings, Verdict, compare};
 
 const V5E: &str = "v5e/default/as-compiled";
 
@@ -212,4 +215,24 @@ fn a_byte_is_below_256() {
     let always = text("ROOT r = pred[64] copy(ts)");
     assert!(is_same(&ask(&below("256"), &always, V5E, &[])));
     assert!(!is_same(&ask(&below("255"), &always, V5E, &[])) && !is_same(&ask(&below("128"), &always, V5E, &[])));
+}
+
+/// An integer goes through a type unharmed exactly where that type has all numbers of its own.
+#[test]
+fn integers_keep_their_value_in_types_that_have_it() {
+    let text = |from: &str, middle: &str, read: &str| {
+        format!(
+            "HloModule m, is_scheduled=true\n\nENTRY e {{\n  x = {from}[1] parameter(0)\n{middle}  \
+             ROOT r = s64[1] convert({read})\n}}\n"
+        )
+    };
+    for (from, between, has_all) in
+        [("u8", "s8", false), ("u32", "s32", false), ("s16", "u32", false), ("u16", "s32", true), ("s8", "s16", true)]
+    {
+        let through = text(from, &format!("  b = {between}[1] convert(x)\n"), "b");
+        // An input that parts them is not looked for.
+        let settings = Settings { trials: 1, patience: Duration::ZERO, ..settings(V5E) };
+        let answer = compare(&read(&text(from, "", "x")), &read(&through), &settings).unwrap();
+        assert_eq!(is_same(&answer), has_all, "{from} by {between}");
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::ir::movement::places_of_slice;
 use crate::ir::{Compare, Computation, Fusion, Instruction, Mark, Op, Precision, Program, Setting, Shape};
 use crate::num::{BF16, Direction, round_f64};
 use crate::tensor::{DType, Tensor};
@@ -179,13 +180,18 @@ impl Numbering {
             }
     }
 
-    /// The normal form of an operation and its operands, regions apart. Under [`Equality::ButForRounding`], `a > b` is
-    /// `b < a`, and the operands of commutative operations are sorted. The precision of a dot is ignored, and so is the
-    /// stability of a sort whose comparator leaves no ties.
+    /// The normal form of an operation and its operands, regions apart. Slices of the same places are one. Under
+    /// [`Equality::ButForRounding`], `a > b` is `b < a`, and the operands of commutative operations are sorted. The
+    /// precision of a dot is ignored, and so is the stability of a sort whose comparator leaves no ties.
     pub fn normal(&self, op: &Op, mut operands: Vec<Number>, regions: &Regions) -> (Op, Vec<Number>) {
         let mut normal = op.clone();
         // Regions are compared by the numbers of their results: which computation they are says nothing.
         normal.callees_mut().for_each(|region| *region = 0);
+        if let Op::Slice { start, limit, stride } = &mut normal {
+            for ((start, limit), stride) in start.iter().zip(limit).zip(stride) {
+                (_, *limit, *stride) = places_of_slice(*start, *limit, *stride);
+            }
+        }
         if self.equality != Equality::ButForRounding {
             return (normal, operands);
         }
@@ -276,6 +282,24 @@ mod tests {
         assert!(!same_results(&scaled("x", 2.0, false), &scaled("x", 3.0, false)));
         assert!(!same_results(&scaled("x", -0.0, false), &scaled("x", 0.0, false)));
         assert!(same_results(&scaled("x", f64::NAN, false), &scaled("y", f64::NAN, false)));
+    }
+
+    /// Slices of the same places are the same, whatever they say of the places behind the last.
+    #[test]
+    fn slices_count_by_their_places() {
+        let sliced = |start, limit, stride| {
+            let mut b = Builder::new("sliced");
+            let x = b.parameter("x", DType::F32, &[6]).unwrap();
+            let op = Op::Slice { start: vec![start], limit: vec![limit], stride: vec![stride] };
+            let y = b.op(op, &[x]).unwrap();
+            b.finish(&[("y", y)]).unwrap()
+        };
+        for (one, other) in [((0, 3, 2), (0, 4, 2)), ((1, 5, 3), (1, 6, 3)), ((2, 3, 1), (2, 4, 2))] {
+            assert!(same_results(&sliced(one.0, one.1, one.2), &sliced(other.0, other.1, other.2)));
+        }
+        for (one, other) in [((0, 3, 2), (1, 4, 2)), ((0, 3, 2), (0, 4, 3)), ((2, 3, 1), (3, 4, 1))] {
+            assert!(!same_results(&sliced(one.0, one.1, one.2), &sliced(other.0, other.1, other.2)));
+        }
     }
 
     #[test]

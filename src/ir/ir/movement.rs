@@ -22,6 +22,15 @@ pub fn permute<T: Clone>(elements: &[T], dims: &[usize], order: &[usize]) -> Vec
     apply(&Op::Transpose { permutation: order.to_vec() }, &[(elements, dims)], &[], &[], &out)
 }
 
+/// Start, limit and stride of a slice along one dim, in the form that all slices of these places share: it ends with its last
+/// place, and one place needs no stride.
+pub fn places_of_slice(start: usize, limit: usize, stride: usize) -> (usize, usize, usize) {
+    match (limit - start).div_ceil(stride) {
+        count @ (0 | 1) => (start, start + count, 1),
+        count => (start, start + (count - 1) * stride + 1, stride),
+    }
+}
+
 /// Positions, in an operand of these dims, of the elements of a result of `rank` dims: that of the first one, and the
 /// step from one to the next along each dim. `None` if the operation picks elements in another way.
 pub fn steps(op: &Op, dims: &[usize], rank: usize) -> Option<(isize, Vec<isize>)> {

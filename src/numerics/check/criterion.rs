@@ -7,7 +7,7 @@ use crate::criterion::{
 use crate::machine::{DotSite, Mode};
 use crate::metric::{Better, Unit};
 use crate::name::hint;
-use crate::num::{F32, Format};
+use crate::num::F32;
 use crate::oracle::{Demand, TruthTensor};
 
 use super::left_open::leave_elements_open;
@@ -126,7 +126,6 @@ impl Judge for AcceptedResult {
         match self.asked {
             AskedCriterion::Named(rule) => {
                 let Some(magnitude) = batch.scale.get() else { return Err(ObserveError::NoTruth("sum |a| |b|")) };
-                let is_narrow = |dtype: crate::tensor::DType| dtype.format().is_some_and(|f: &Format| f.width() <= 8);
                 let results = DotResults {
                     computed: &computed,
                     truth: &truth.rounded,
@@ -134,7 +133,8 @@ impl Judge for AcceptedResult {
                     products: matmul.sizes[1],
                     accumulator: &F32,
                     out,
-                    is_fp8: dtypes.into_iter().all(is_narrow),
+                    // Operands of a dot are of one type.
+                    is_fp8: lhs.dtype().format().is_some_and(|format| format.width() <= 8),
                 };
                 tally.peak("ratio", rule.ratio(&results));
             }

@@ -45,7 +45,6 @@ pub struct Worst {
 #[derive(Clone)]
 pub struct Accumulator {
     metric: &'static dyn Metric,
-    terms: u64,
     worst: Option<Worst>,
     sum: ExactSum,
     weight: ExactSum,
@@ -56,7 +55,7 @@ impl Accumulator {
     /// Nothing seen yet.
     pub fn new(metric: &'static dyn Metric) -> Accumulator {
         let (sum, weight) = (ExactSum::default(), ExactSum::default());
-        Accumulator { metric, terms: 0, worst: None, sum, weight, values: Vec::new() }
+        Accumulator { metric, worst: None, sum, weight, values: Vec::new() }
     }
 
     /// The metric it is for.
@@ -69,7 +68,6 @@ impl Accumulator {
         let metric = self.metric;
         let reduction = metric.reduction();
         metric.terms(sample, &mut |term| {
-            self.terms += 1;
             // A NaN can only come of an undefined comparison; it must not hide behind a smaller term.
             let value = if term.value.is_nan() { f64::INFINITY } else { term.value };
             self.note(Worst { value, index: term.index });
@@ -88,7 +86,6 @@ impl Accumulator {
     /// Adds the state of another accumulator of the same metric over the same output.
     pub fn merge(&mut self, other: Accumulator) {
         debug_assert_eq!(self.metric.name(), other.metric.name());
-        self.terms += other.terms;
         other.worst.into_iter().for_each(|worst| self.note(worst));
         self.sum.merge(&other.sum);
         self.weight.merge(&other.weight);

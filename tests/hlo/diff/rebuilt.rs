@@ -47,6 +47,16 @@ fn arrays_side_by_side_are_concatenated() {
     };
     assert_eq!(of(cut, &cuts(1)), NOTHING);
     assert_ne!(of(cut, &cuts(0)), NOTHING);
+    // Another number at each end is no padding.
+    let framed = |last: &str| {
+        format!(
+            "o = f32[] constant(1); l = f32[1] broadcast(zero), dimensions={{}}; h = f32[1] broadcast({last}), dimensions={{}}; \
+             ROOT r = f32[7] concatenate(l, y, h), dimensions={{0}}"
+        )
+    };
+    let frame = "ROOT r = f32[7] pad(y, zero), padding=1_1";
+    assert_eq!(of(&framed("zero"), frame), NOTHING);
+    assert_eq!(of(&framed("o"), frame), ["operation-changed r: concatenate -> pad 1_1_0"]);
     // Numbers at an end are padding.
     let shifted = "z = f32[1] broadcast(zero), dimensions={}; ROOT r = f32[6] concatenate(z, y), dimensions={0}";
     assert_eq!(of(shifted, "ROOT r = f32[6] pad(y, zero), padding=1_0"), NOTHING);
@@ -183,6 +193,31 @@ fn roundings_in_loops_are_told_of() {
     assert_eq!(of_texts(&rounded, &narrow), Difference::default());
 }
 
+/// Numbers of a table in bf16 are as if rounded to it where a dot of a loop reads them.
+#[test]
+fn a_narrow_table_of_a_loop_is_rounded() {
+    let text = |table: &str, function: &str| {
+        format!(
+            "HloModule m\nstep {{\n  t = (s32[], f32[2,2]) parameter(0)\n  k0 = s32[] get-tuple-element(t), index=0\n  \
+             o = s32[] constant(1)\n  k = s32[] add(k0, o)\n  v0 = f32[2,2] get-tuple-element(t), index=1\n{table}  \
+             d = f32[2,2] dot(v0, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}, \
+             operand_precision={{highest,highest}}\n  v = f32[2,2] {function}(d)\n  ROOT s = (s32[], f32[2,2]) tuple(k, v)\n}}\n\
+             goes {{\n  t = (s32[], f32[2,2]) parameter(0)\n  k = s32[] get-tuple-element(t), index=0\n  \
+             n = s32[] constant(3)\n  ROOT l = pred[] compare(k, n), direction=LT\n}}\nENTRY main {{\n  \
+             x = f32[2,2] parameter(0)\n  z = s32[] constant(0)\n  i = (s32[], f32[2,2]) tuple(z, x)\n  \
+             l = (s32[], f32[2,2]) while(i), condition=goes, body=step\n  \
+             ROOT r = f32[2,2] get-tuple-element(l), index=1\n}}\n"
+        )
+    };
+    let table = "  c = bf16[2,2] constant({{1,2},{3,5}})\n  w = f32[2,2] convert(c)\n";
+    let rounded = "  c = f32[2,2] constant({{1,2},{3,5}})\n  w = f32[2,2] reduce-precision(c), exponent_bits=8, mantissa_bits=7\n";
+    let found = of_texts(&text(table, "sine"), &text(rounded, "tanh"));
+    assert_eq!(lines(&found), ["precision-changed l: loop with sine -> loop with tanh"]);
+    let plain = "  w = f32[2,2] constant({{1,2},{3,5}})\n";
+    let found = of_texts(&text(plain, "sine"), &text(table, "tanh"));
+    assert_eq!(lines(&found), ["precision-changed l: loop with sine -> loop with rounding to bf16, tanh"]);
+}
+
 /// Numbers that a compiler multiplies with each other are rounded once where there were two roundings.
 #[test]
 fn products_with_several_numbers_are_told_of_as_one() {
@@ -233,9 +268,13 @@ fn another_order_of_parameters_is_no_change() {
     assert_eq!(of_texts(&text(&[one, other].concat()), &renamed), Difference::default());
 }
 
-/// One element needs no stride.
+/// One element needs no stride, and nothing is read behind the last.
 #[test]
 fn slices_are_what_they_give() {
+    let two = |range: &str| format!("s = f32[2] slice(y), slice={{[{range}]}}; ROOT r = f32[2] sine(s)");
+    assert_eq!(of(&two("0:4:2"), &two("0:3:2")), NOTHING);
+    assert_eq!(of(&two("0:4:2"), &two("1:5:2")), ["operation-changed s: slice [0:3:2] -> slice [1:4:2]"]);
+    assert_ne!(of(&two("0:4:2"), &two("0:4:3")), NOTHING);
     let strided = "ROOT r = f32[1] slice(y), slice={[2:4:2]}";
     let one = |range: &str| format!("s = f32[1] slice(y), slice={{[{range}]}}; ROOT r = f32[1] copy(s)");
     assert_eq!(of(strided, &one("2:3")), NOTHING);
@@ -345,6 +384,73 @@ fn updates_at_one_place_are_choices() {
         "n = s32[1] constant({{0}}); e = f32[4] tanh(x); t = f32[4] scatter(o, n, e), {attributes}; ROOT r = f32[4] sine(t)"
     );
     assert_eq!(lines(&of_texts(&text(&whole), &text("e = f32[4] tanh(x); ROOT r = f32[4] sine(e)"))), NOTHING);
+    // What starts behind the first place updates nothing.
+    for by in ["add", "last"] {
+        let from = |at: usize| {
+            format!(
+                "n = s32[1] constant({{{at}}}); e = f32[4] tanh(x); t = f32[4] scatter(x, n, e), {}; ROOT r = f32[4] sine(t)",
+                attributes.replace("to_apply=add", &format!("to_apply={by}"))
+            )
+        };
+        let done = match by {
+            "add" => "e = f32[4] tanh(x); t = f32[4] add(x, e); ROOT r = f32[4] sine(t)",
+            _ => "e = f32[4] tanh(x); ROOT r = f32[4] sine(e)",
+        };
+        assert_eq!(of(&from(0), done), NOTHING, "{by}");
+        assert_ne!(of(&from(1), done), NOTHING, "{by}");
+    }
+}
+
+/// A choice by a constant is the value that it takes.
+#[test]
+fn a_constant_chooses_one_value() {
+    let chosen = |by: bool| {
+        format!(
+            "c = pred[] constant({by}); b = pred[4] broadcast(c), dimensions={{}}; e = f32[4] exponential(x); \
+             s = f32[4] select(b, x, e); ROOT r = f32[4] sine(s)"
+        )
+    };
+    let (first, second) = ("ROOT r = f32[4] sine(x)", "e = f32[4] exponential(x); ROOT r = f32[4] sine(e)");
+    assert_eq!((of(&chosen(true), first), of(&chosen(false), second)), (Vec::new(), Vec::new()));
+    assert_eq!(of(&chosen(false), first), ["precision-changed r: sine of e -> sine of x"]);
+    assert_eq!(of(&chosen(true), second), ["precision-changed r: sine of x -> sine of e"]);
+}
+
+/// Elements that a constant or a start picks of an array are not the array.
+#[test]
+fn some_elements_are_not_all() {
+    let picked = |count: usize, how: &str| {
+        format!(
+            "k = s32[] constant(1); i = s32[{count},1] constant({{{}}}); e = f32[4] exponential(x); g = f32[{count}] {how}; \
+             ROOT r = f32[] reduce(g, zero), dimensions={{0}}, to_apply=add",
+            ["{3}", "{1}", "{0}", "{2}"][..count].join(",")
+        )
+    };
+    let whole = "e = f32[4] exponential(x); ROOT r = f32[] reduce(e, zero), dimensions={0}, to_apply=add";
+    let gathered = |count: usize| {
+        let attributes =
+            "offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}";
+        of(&picked(count, &format!("gather(e, i), {attributes}")), whole)
+    };
+    let sliced =
+        |count: usize| of(&picked(count, &format!("dynamic-slice(e, k), dynamic_slice_sizes={{{count}}}")), whole);
+    for (some, all) in [(gathered(2), gathered(4)), (sliced(2), sliced(4))] {
+        assert_eq!(all, NOTHING);
+        assert_eq!(some, ["reordered r: 2 at once -> 4 at once", "operation-changed g: gather of 2 -> exponential"]);
+    }
+}
+
+/// The sign of one summand is that of no sum.
+#[test]
+fn a_number_is_added_behind_the_sign() {
+    let three = "t = f32[] constant(3); b = f32[4] broadcast(t), dimensions={}; e = f32[4] exponential(x); ";
+    let added = format!("{three}n = f32[4] negate(e); a = f32[4] add(n, b); ROOT r = f32[4] sine(a)");
+    assert_eq!(of(&added, &format!("{three}a = f32[4] subtract(b, e); ROOT r = f32[4] sine(a)")), NOTHING);
+    let turned = format!("{three}n = f32[4] subtract(e, b); a = f32[4] negate(n); ROOT r = f32[4] sine(a)");
+    assert_eq!(
+        of(&added, &turned),
+        ["operation-changed a: negated after it, if at all, which zeros show -> negated before it, which zeros show"]
+    );
 }
 
 #[test]
@@ -433,4 +539,17 @@ fn the_first_of_a_top_k_are_the_first_of_all_in_order() {
     assert_eq!(of_texts(&first(0, "2"), &first(0, "8")), Difference::default());
     assert_eq!(of_texts(&first(1, "2"), &first(1, "16")), Difference::default());
     assert_ne!(of_texts(&first(0, "2"), &first(1, "2")), Difference::default());
+    // The largest of as many as there are are a sort.
+    let all = |sorted: &str| {
+        format!(
+            "HloModule m\nmore {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  \
+             ROOT c = pred[] compare(a, b), direction=GT\n}}\nENTRY main {{\n  x = f32[8] parameter(0)\n  \
+             e = f32[8] exponential(x)\n{sorted}  ROOT r = f32[8] sine(v)\n}}\n"
+        )
+    };
+    let sorted =
+        |direction: &str| all("  v = f32[8] sort(e), dimensions={0}, to_apply=more\n").replace("GT", direction);
+    let ranked = all("  t = (f32[8], s32[8]) topk(e), k=8, largest=true\n  v = f32[8] get-tuple-element(t), index=0\n");
+    assert_eq!(of_texts(&ranked, &sorted("GT")), Difference::default());
+    assert_ne!(of_texts(&ranked, &sorted("LT")), Difference::default());
 }

@@ -108,3 +108,20 @@ fn a_flat_position_is_told_by_its_index() {
     assert_eq!(index_text(&[2, 3, 4], 22), "[1,2,2]");
     assert_eq!(index_text(&[], 0), "[]");
 }
+
+/// Slices have one form exactly if they read the same places.
+#[test]
+fn slices_of_the_same_places_have_one_form() {
+    let of_start =
+        |start: usize| (start + 1..=6).flat_map(move |limit| (1..=7).map(move |stride| (start, limit, stride)));
+    let all: Vec<(usize, usize, usize)> = (0..6).flat_map(of_start).collect();
+    let read = |(start, limit, stride): (usize, usize, usize)| (start..limit).step_by(stride).collect::<Vec<_>>();
+    for one in &all {
+        let form = places_of_slice(one.0, one.1, one.2);
+        assert_eq!((read(form), form.1), (read(*one), read(*one).last().unwrap() + 1), "{one:?}");
+        for other in &all {
+            let is_one_form = form == places_of_slice(other.0, other.1, other.2);
+            assert_eq!(is_one_form, read(*one) == read(*other), "{one:?} {other:?}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Expressions of the operations of a computation.
 
 use crate::analysis::{Precision, fingerprint};
+use crate::ir::movement::places_of_slice;
 use crate::ir::{Binary, Instruction, Op, ScatterDims, ValueId, approx};
 use crate::num::BF16;
 use crate::tensor::DType;
@@ -233,12 +234,7 @@ impl<'p, 'e> GraphBuilder<'p, 'e> {
                 let over = self.computation.instructions[instruction.operands[0]].shape.dims();
                 let cut_dims: Vec<usize> =
                     (0..over.len()).filter(|d| (start[*d], limit[*d], stride[*d]) != (0, over[*d], 1)).collect();
-                // One element needs no stride, and nothing is read behind the last.
-                let told = |d: usize| match (limit[d] - start[d]).div_ceil(stride[d]) {
-                    count @ (0 | 1) => (start[d], start[d] + count, 1),
-                    count => (start[d], start[d] + (count - 1) * stride[d] + 1, stride[d]),
-                };
-                let cut: Vec<_> = cut_dims.iter().copied().map(told).collect();
+                let cut: Vec<_> = cut_dims.iter().map(|d| places_of_slice(start[*d], limit[*d], stride[*d])).collect();
                 if cut.is_empty() {
                     return vec![operands[0]];
                 }

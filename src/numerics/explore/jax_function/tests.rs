@@ -83,7 +83,13 @@ fn written(lines: &str) -> Result<String, NoLine> {
     ];
     let reducers = "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = f32[] add(a, b) }\n\
                     copied { a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = f32[] copy(b)\n ROOT r = f32[] add(a, c) }\n";
-    let text = format!("HloModule m\n{}{reducers}ENTRY e {{\n {lines}\n}}\n", comparators.concat());
+    let of_one = |name: &str, of: &str| {
+        format!(
+            "{name} {{ a = {of}[] parameter(0)\n b = {of}[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=GT }}\n"
+        )
+    };
+    let of_one = of_one("falling_alone", "f32") + &of_one("falling_integers", "s32");
+    let text = format!("HloModule m\n{}{of_one}{reducers}ENTRY e {{\n {lines}\n}}\n", comparators.concat());
     jax_function(&lower(&parse(&text).unwrap()).unwrap().program, "f")
 }
 
@@ -161,6 +167,15 @@ fn sorts_have_a_line_where_lax_orders_alike() {
     for (dtype, comparator) in [("f32", "by_second"), ("s32", "by_integers")] {
         assert_eq!(of(dtype, comparator, false).unwrap_err().what, "sort", "{comparator}");
     }
+    let one = |dtype: &str, comparator: &str| {
+        written(&format!(
+            "x = {dtype}[6] parameter(0)\n ROOT r = {dtype}[6] sort(x), dimensions={{0}}, to_apply={comparator}"
+        ))
+    };
+    let text = one("f32", "falling_alone").unwrap();
+    assert!(text.contains("lax.neg(lax.sort(lax.neg(x), dimension=0, is_stable=False, num_keys=1))"), "{text}");
+    // The negative of the least integer is itself.
+    assert_eq!(one("s32", "falling_integers").unwrap_err().what, "sort");
     let total = "x = f32[6] parameter(0)\n y = f32[6] parameter(1)\n ROOT r = pred[6] compare(x, y), direction=LT, type=TOTALORDER";
     assert_eq!(written(total).unwrap_err().what, "compare");
 }
