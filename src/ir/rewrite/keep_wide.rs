@@ -351,3 +351,31 @@ fn in_type(region: &Computation, dtype: DType) -> Computation {
     wide.name = format!("{}.{dtype}", wide.name);
     wide
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Builder;
+
+    /// A function of a value that is kept rounds to its own type, but for one that only changes signs; a kept one does not.
+    #[test]
+    fn functions_of_what_is_kept_round_to_their_own_type() {
+        for unary in Unary::ALL.iter().copied().filter(|unary| unary.takes(DType::BF16)) {
+            let mut b = Builder::new("kept");
+            let x = b.parameter("x", DType::BF16, &[4]).unwrap();
+            let square = b.binary(Binary::Multiply, x, x).unwrap();
+            let result = b.unary(unary, square).unwrap();
+            let declared = b.shape(result).dtype();
+            let program = b.finish(&[("result", result)]).unwrap();
+            let dtype = |kept: &[ValueId]| {
+                let wide = keep_wide(&program, &kept.iter().map(|id| (program.entry, *id)).collect()).unwrap();
+                wide.entry().instructions[wide.outputs()[0]].shape.dtype()
+            };
+            let hands_on = matches!(unary, Unary::Abs | Unary::Negate);
+            let wide = if declared == Some(DType::BF16) { Some(DType::F32) } else { declared };
+            assert_eq!(dtype(&[]), declared, "{unary:?}");
+            assert_eq!(dtype(&[square]), if hands_on { wide } else { declared }, "{unary:?}");
+            assert_eq!(dtype(&[square, result]), wide, "{unary:?}");
+        }
+    }
+}
