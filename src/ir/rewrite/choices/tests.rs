@@ -382,7 +382,7 @@ fn loops_choose_whatever_else_the_program_returns() {
     assert_eq!([found(true, false), found(true, true)], [0; 2]);
 }
 
-/// What only moves from where it is stored is no rounding of anything: it stays in its type, also as an element of a tuple.
+/// Stored values that only move are no roundings of anything: they stay in their type, also as elements of a tuple.
 #[test]
 fn stored_values_are_no_wide_ones() {
     let moved = |steps: &dyn Fn(&mut Builder, ValueId) -> ValueId| {
@@ -431,4 +431,65 @@ fn a_sum_in_any_order_is_live_with_its_options() {
             assert!(choices.program.entry().instructions[in_any_order].operands.iter().all(|operand| live[*operand]));
         }
     }
+}
+
+/// Sums over devices have a region of their own type each, and every order of one adds up all of its terms.
+#[test]
+fn sums_over_devices_have_all_terms_in_their_own_type() {
+    let mut b = Builder::new("two sums");
+    let sums = [DType::F32, DType::BF16].map(|dtype| {
+        let terms = [0, 1, 2, 3].map(|at| b.parameter(&format!("{dtype}.{at}"), dtype, &[4]).unwrap());
+        terms[1..].iter().fold(terms[0], |sum, term| b.exchange(dtype.bits() as usize, sum, *term).unwrap())
+    });
+    let program = b.finish(&[("wide", sums[0]), ("narrow", sums[1])]).unwrap();
+    let choices = Choices::new(&program, &[Freedom::Mesh], false);
+    regions_fit(&choices.program);
+    assert_eq!(choices.points.len(), 2);
+    let entry = choices.program.entry();
+    for place in choices.points.iter().flat_map(|point| &point.places) {
+        for value in place.options.iter().copied().chain(place.in_any_order) {
+            let live = crate::analysis::live(entry, [value].into_iter());
+            let dtype = entry.instructions[value].shape.dtype();
+            let is_term = |id: &usize| matches!(entry.instructions[*id].op, Op::Parameter(_)) && live[*id];
+            let terms: Vec<usize> = (0..live.len()).filter(is_term).collect();
+            assert_eq!(terms.len(), 4, "{}", entry.instructions[value].name);
+            assert!(terms.iter().all(|id| entry.instructions[*id].shape.dtype() == dtype));
+        }
+    }
+}
+
+/// Each partial sum over devices is sent in the type that the exchange carries, in any order.
+#[test]
+fn partial_sums_are_sent_in_the_carried_type() {
+    let mut b = Builder::new("sent");
+    let mut steps = vec![b.parameter("x0", DType::F32, &[4]).unwrap()];
+    for at in 1..5 {
+        let sent = b.convert(steps[at - 1], DType::BF16).unwrap();
+        let arrived = b.convert(sent, DType::F32).unwrap();
+        let own = b.parameter(&format!("x{at}"), DType::F32, &[4]).unwrap();
+        steps.push(b.binary(Binary::Add, arrived, own).unwrap());
+    }
+    let mut program = b.finish(&[("sum", steps[4])]).unwrap();
+    let entry = program.entry;
+    for step in &steps[1..] {
+        let mark = crate::ir::Mark::Exchange { number: 0, carries: DType::BF16, is_planned: false };
+        program.computations[entry].instructions[*step].mark = Some(mark);
+    }
+    let choices = Choices::new(&program, &[Freedom::Mesh], false);
+    let instructions = &choices.program.entry().instructions;
+    let is_step = |id: ValueId| instructions[id].op == Op::Binary(Binary::Add);
+    let mut sent = 0;
+    for operand in (0..instructions.len()).filter(|id| is_step(*id)).flat_map(|id| &instructions[id].operands) {
+        let (mut at, mut is_carried) = (*operand, false);
+        while instructions[at].op == Op::Convert {
+            is_carried |= instructions[at].shape.dtype() == Some(DType::BF16);
+            at = instructions[at].operands[0];
+        }
+        if is_step(at) {
+            assert!(is_carried, "{}", instructions[at].name);
+            sent += 1;
+        }
+    }
+    // Three of five devices send a partial sum, in each of four orders.
+    assert_eq!(sent, 12);
 }
