@@ -448,7 +448,7 @@ fn sums_over_devices_have_all_terms_in_their_own_type() {
     let entry = choices.program.entry();
     for place in choices.points.iter().flat_map(|point| &point.places) {
         for value in place.options.iter().copied().chain(place.in_any_order) {
-            let live = crate::analysis::live(entry, [value].into_iter());
+            let live = crate::analysis::live(entry, [value]);
             let dtype = entry.instructions[value].shape.dtype();
             let is_term = |id: &usize| matches!(entry.instructions[*id].op, Op::Parameter(_)) && live[*id];
             let terms: Vec<usize> = (0..live.len()).filter(is_term).collect();
