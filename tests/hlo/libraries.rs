@@ -141,6 +141,32 @@ fn a_transform_is_the_librarys_on_its_machine_alone() {
     assert_ne!(cpu, definition);
 }
 
+/// Libraries are called for f32 alone: of any other type the program is the same with them and without.
+#[test]
+fn operands_of_other_types_are_left_to_no_library() {
+    for (real, complex, letter) in [("f32", "c64", 's'), ("f64", "c128", 'd')] {
+        let matrix = format!("a = {real}[4,4] parameter(0)");
+        let lapack = |result: &str, more: &str, name: &str, config: &str| {
+            format!(
+                "  {matrix}\n  ROOT r = {result} custom-call(a{more}), custom_call_target=\"lapack_{letter}{name}_ffi\", \
+                 api_version=API_VERSION_TYPED_FFI, backend_config={{{config}}}\n"
+            )
+        };
+        let fields = "diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8";
+        for line in [
+            lapack(&format!("({real}[4,4], s32[])"), "", "potrf", "uplo = 76 : ui8"),
+            lapack(&format!("{real}[4,4]"), ", a", "trsm", fields),
+            lapack(&format!("({real}[4,4], s32[4], s32[])"), "", "getrf", ""),
+            lapack(&format!("({real}[4,4], {real}[4])"), "", "geqrf", ""),
+            format!("  {matrix}\n  ROOT r = {complex}[4,3] fft(a), fft_type=RFFT, fft_length={{4}}\n"),
+        ] {
+            let module = parse(&format!("HloModule m\nENTRY e {{\n{line}}}\n")).unwrap();
+            let [with, without] = [lower_with_libraries(&module), lower(&module)].map(|import| import.unwrap().program);
+            assert_eq!(with == without, real != "f32", "{line}");
+        }
+    }
+}
+
 /// `0.95 c + 0.05 v[i]` in a loop that XLA:CPU compiles as one function (`xla_cpu_small_call`).
 #[test]
 fn small_loops_have_the_bits_of_xla() {

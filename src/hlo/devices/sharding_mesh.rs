@@ -59,3 +59,25 @@ pub fn devices(module: &Module) -> Result<Option<usize>, String> {
     }
     Ok(most)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::devices;
+    use crate::parse::parse;
+
+    /// A module runs on as many devices as its largest mesh has, in whatever order the meshes are named.
+    #[test]
+    fn the_largest_mesh_has_all_devices() {
+        let of = |meshes: &[&str]| {
+            let header = match meshes {
+                [] => String::new(),
+                _ => format!(", frontend_attributes={{xla.sdy.meshes={{{}}}}}", meshes.join(", ")),
+            };
+            let text = format!("HloModule m{header}\n\nENTRY e {{\n  ROOT x = f32[] parameter(0)\n}}\n");
+            devices(&parse(&text).unwrap()).unwrap()
+        };
+        let (eight, four) = (r#"a = #sdy.mesh<["x"=2, "y"=4]>"#, r#"b = #sdy.mesh<["x"=4]>"#);
+        assert_eq!([of(&[eight]), of(&[four]), of(&[])], [Some(8), Some(4), None]);
+        assert_eq!([of(&[eight, four]), of(&[four, eight])], [Some(8); 2]);
+    }
+}

@@ -199,7 +199,7 @@ fn held(computation: &Computation, world: World, peaks: &[u128]) -> Vec<(u128, u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Builder, Precision};
+    use crate::ir::{Binary, Builder, Precision};
     use crate::tensor::DType;
 
     /// The product of two f32[n,n].
@@ -217,6 +217,22 @@ mod tests {
         assert_eq!(bytes, 3 * 16_000_000);
         assert!(what.is_some_and(|what| what.ends_with("(dot, f32[1000,1000])")));
         assert_eq!(widest(&matmul, World::Machine).0, 3 * 4_000_000);
+    }
+
+    /// A reduction moves the reduced dims to the end: it holds a copy of what it reduces beside its result.
+    #[test]
+    fn a_reduction_holds_a_copy_of_what_it_reduces() {
+        for (dims, left) in [(&[0][..], 30), (&[1], 100), (&[0, 1], 1)] {
+            let mut builder = Builder::new("sum");
+            let x = builder.parameter("x", DType::F32, &[100, 30]).unwrap();
+            let sum = builder.reduce(Binary::Add, x, 0.0, dims).unwrap();
+            let program = builder.finish(&[("sum", sum)]).unwrap();
+            let instructions = &program.entry().instructions;
+            let operands: Vec<&Shape> = instructions[sum].operands.iter().map(|id| &instructions[*id].shape).collect();
+            let bytes = instruction_bytes(&instructions[sum], &operands, World::Machine);
+            // The result, the operand and the number that the sum begins from.
+            assert_eq!(bytes, 4 * (left + 3_000 + 1), "{dims:?}");
+        }
     }
 
     #[test]

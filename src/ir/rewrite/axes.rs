@@ -370,3 +370,40 @@ impl<'p> Finder<'p> {
         Axes { axes, bounds, index_arguments, of: of.collect() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::is_running;
+    use crate::ir::WindowDim;
+
+    /// Windows that run over a dim show all elements up to each of them, or all from each of them on, at as many places as there
+    /// are elements.
+    #[test]
+    fn windows_that_run_show_all_elements_from_or_to_each() {
+        let mut running = 0;
+        for (extent, size) in (1..5i64).flat_map(|extent| (1..7i64).map(move |size| (extent, size))) {
+            for (pad_low, pad_high) in (0..6i64).flat_map(|low| (0..6i64).map(move |high| (low, high))) {
+                let window = WindowDim { pad_low, pad_high, ..WindowDim::of_size(size as usize) };
+                if !is_running(&window, extent as usize) {
+                    continue;
+                }
+                running += 1;
+                let places = (extent + pad_low + pad_high - size + 1).max(0);
+                let shown: Vec<(i64, i64)> =
+                    (0..places).map(|at| ((at - pad_low).max(0), (at - pad_low + size).min(extent))).collect();
+                let up_to: Vec<(i64, i64)> = (0..extent).map(|at| (0, at + 1)).collect();
+                let from: Vec<(i64, i64)> = (0..extent).map(|at| (at, extent)).collect();
+                assert!(shown == up_to || shown == from, "{extent} elements, {window:?}");
+                for odd in [
+                    WindowDim { stride: 2, ..window },
+                    WindowDim { base_dilation: 2, ..window },
+                    WindowDim { window_dilation: 2, ..window },
+                ] {
+                    assert!(!is_running(&odd, extent as usize), "{odd:?}");
+                }
+            }
+        }
+        // One element has one window, several have one of each kind.
+        assert_eq!(running, 7);
+    }
+}

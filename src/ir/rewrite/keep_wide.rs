@@ -351,3 +351,61 @@ fn in_type(region: &Computation, dtype: DType) -> Computation {
     wide.name = format!("{}.{dtype}", wide.name);
     wide
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Builder;
+
+    /// A function of a value that is kept rounds to its own type, but for one that only changes signs; a kept one does not.
+    #[test]
+    fn functions_of_what_is_kept_round_to_their_own_type() {
+        for unary in Unary::ALL.iter().copied().filter(|unary| unary.takes(DType::BF16)) {
+            let mut b = Builder::new("kept");
+            let x = b.parameter("x", DType::BF16, &[4]).unwrap();
+            let square = b.binary(Binary::Multiply, x, x).unwrap();
+            let result = b.unary(unary, square).unwrap();
+            let declared = b.shape(result).dtype();
+            let program = b.finish(&[("result", result)]).unwrap();
+            let dtype = |kept: &[ValueId]| {
+                let wide = keep_wide(&program, &kept.iter().map(|id| (program.entry, *id)).collect()).unwrap();
+                wide.entry().instructions[wide.outputs()[0]].shape.dtype()
+            };
+            let hands_on = matches!(unary, Unary::Abs | Unary::Negate);
+            let wide = if declared == Some(DType::BF16) { Some(DType::F32) } else { declared };
+            assert_eq!(dtype(&[]), declared, "{unary:?}");
+            assert_eq!(dtype(&[square]), if hands_on { wide } else { declared }, "{unary:?}");
+            assert_eq!(dtype(&[square, result]), wide, "{unary:?}");
+        }
+    }
+
+    /// A sum of several arrays is kept in a type beyond that of all their floats, wherever these stand.
+    #[test]
+    fn sums_of_several_arrays_are_kept_beyond_all_their_floats() {
+        let (integer, narrow, wide, widest) = (DType::S32, DType::BF16, DType::F32, DType::F64);
+        for (dtypes, kept) in [
+            ([integer, narrow], [integer, wide]),
+            ([narrow, integer], [wide, integer]),
+            ([narrow, wide], [widest; 2]),
+            ([wide, narrow], [widest; 2]),
+        ] {
+            let mut b = Builder::new("sums");
+            let arrays = dtypes.map(|dtype| b.parameter(dtype.name(), dtype, &[4]).unwrap());
+            let zeros = dtypes.map(|dtype| b.constant(dtype, 0.0).unwrap());
+            let region = b.region("both", |b| {
+                let before = [b.parameter("before.0", dtypes[0], &[])?, b.parameter("before.1", dtypes[1], &[])?];
+                let next = [b.parameter("next.0", dtypes[0], &[])?, b.parameter("next.1", dtypes[1], &[])?];
+                let sums = [b.binary(Binary::Add, before[0], next[0])?, b.binary(Binary::Add, before[1], next[1])?];
+                b.op(Op::Tuple, &sums)
+            });
+            let op = Op::Reduce { dims: vec![0], to_apply: region.unwrap() };
+            let sums = b.op(op, &[arrays, zeros].concat()).unwrap();
+            let parts = [0, 1].map(|at| b.tuple_element(sums, at).unwrap());
+            let program = b.finish(&[("one", parts[0]), ("other", parts[1])]).unwrap();
+            let rewritten = keep_wide(&program, &[(program.entry, sums)].into()).unwrap();
+            let found: Vec<Option<DType>> =
+                rewritten.outputs().iter().map(|id| rewritten.entry().instructions[*id].shape.dtype()).collect();
+            assert_eq!(found, kept.map(Some), "{dtypes:?}");
+        }
+    }
+}

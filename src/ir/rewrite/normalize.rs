@@ -169,3 +169,30 @@ fn reindex(computations: &mut [Computation], removed: ComputationId) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Binary, Builder};
+
+    /// A conversion to f32 sees a value before its rounding where its own site is taken, and there alone.
+    #[test]
+    fn conversions_see_what_is_not_rounded_where_their_site_is_taken() {
+        let mut b = Builder::new("exposed");
+        let x = b.parameter("x", DType::BF16, &[4]).unwrap();
+        let square = b.binary(Binary::Multiply, x, x).unwrap();
+        let results = [0, 1].map(|_| b.convert(square, DType::F32).unwrap());
+        let program = b.finish(&[("one", results[0]), ("other", results[1])]).unwrap();
+        let all = sites(&program);
+        assert!(results.iter().all(|id| all.contains(&Site::Expose { conversion: *id })));
+        for taken in [[false, false], [true, false], [false, true], [true, true]] {
+            let is_taken = |site: &Site| match site {
+                Site::Expose { conversion } => results.iter().zip(taken).any(|(id, taken)| id == conversion && taken),
+                _ => true,
+            };
+            let rewritten = apply(&program, &all.iter().copied().filter(is_taken).collect()).program;
+            let sees = |id: &ValueId| rewritten.entry().instructions[*id].op != Op::Convert;
+            assert_eq!(rewritten.outputs().iter().map(sees).collect::<Vec<bool>>(), taken);
+        }
+    }
+}

@@ -296,3 +296,49 @@ pub fn rules_of(scales: ScaleType, element: &Element) -> Vec<&'static Rule> {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::extreme::Extreme;
+    use super::super::{ELEMENTS, FORMATS};
+    use super::*;
+    use crate::tensor::DType;
+
+    /// The rules of a format are of its own elements: a block that reaches twice as far as the type has a scale of about two,
+    /// of which reciprocals are stored as such. A power of two may be the next one, and a rule without a zero point takes half of
+    /// the ends of an integer without a sign.
+    #[test]
+    fn a_block_of_twice_the_type_has_a_scale_of_two() {
+        for format in FORMATS {
+            let element = format.element;
+            let reach = if element.is_integer() { (element.max() - element.min()) / 2.0 } else { element.max() };
+            let block = [-2.0 * reach as f32, 2.0 * reach as f32];
+            let mut stored_as = vec![format.scales];
+            if let ScaleType::Float(dtype) = format.scales {
+                stored_as.push(ScaleType::Inverse(dtype));
+            }
+            for scales in stored_as {
+                let rules = rules_of(scales, element);
+                assert!(!rules.is_empty(), "{}", format.name);
+                for rule in rules {
+                    let codes = rule.codes(&Extreme::of(block, DType::F32), element, scales, 1.0);
+                    assert!(!codes.is_empty(), "{}/{}", format.name, rule.name);
+                    for scale in codes.into_iter().map(|code| scales.decode(code)) {
+                        assert!((1.0..=4.0).contains(&scale), "{}/{}, {scales:?}: {scale}", format.name, rule.name);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Powers of two scale floats alone; scales of e4m3 stand over a scale of the tensor or alone.
+    #[test]
+    fn rules_are_of_elements_that_the_scales_are_for() {
+        for element in ELEMENTS {
+            assert_eq!(rules_of(ScaleType::E8M0, element).is_empty(), element.is_integer(), "{}", element.name);
+        }
+        let has_per_tensor: Vec<bool> =
+            rules_of(ScaleType::E4M3, &super::super::E2M1).iter().map(|rule| rule.has_per_tensor()).collect();
+        assert!(has_per_tensor.contains(&true) && has_per_tensor.contains(&false));
+    }
+}

@@ -315,6 +315,18 @@ mod tests {
         Tensor::new(&[1, values.len()], Data::from_f64s(DType::F32, values).unwrap())
     }
 
+    /// An index is tied by the value at its own place: values of other dims belong to other indices.
+    #[test]
+    fn indices_are_tied_by_values_of_their_dims() {
+        let floats = |values: &[f64]| Tensor::new(&[values.len()], Data::from_f64s(DType::F32, values).unwrap());
+        let indices = |values: [i64; 2]| Tensor::new(&[2], Data::from_i64s(DType::S32, &values).unwrap());
+        let one = [floats(&[1.0, 2.0, 3.0]), floats(&[0.5, 0.25]), indices([7, 8])];
+        let other = [floats(&[1.0, 2.0, 4.0]), floats(&[0.75, 0.25]), indices([7, 9])];
+        assert_eq!(ties(&one, &other, 2), Some(vec![false, true]));
+        let alone = |results: &[Tensor; 3]| [results[0].clone(), results[2].clone()];
+        assert_eq!(ties(&alone(&one), &alone(&other), 1), None);
+    }
+
     /// Masks are numbers far away, zeros have no ulp: neither hides how far the others are.
     #[test]
     fn masked_logits_and_zeros_are_counted_apart() {

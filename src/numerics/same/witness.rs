@@ -319,3 +319,20 @@ fn special(sampler: &mut Sampler, value: f64) -> f64 {
         _ => 1.0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of two arguments that lie two apart one is positive while the other is not: variances are, and what they divide is not.
+    #[test]
+    fn some_arguments_are_positive_while_others_are_not() {
+        let shape = Shape::array(DType::F32, &[64]);
+        let is_positive =
+            |trial: u64, at: usize| fill(trial, at, &shape, Integers::Any).data().to_f32s().iter().all(|v| *v >= 0.0);
+        for (positive, signed) in [(0, 2), (1, 3), (2, 0), (3, 1)] {
+            let tells = |trial: u64| is_positive(trial, positive) && !is_positive(trial, signed);
+            assert!((0..4).any(tells), "argument {positive} beside argument {signed}");
+        }
+    }
+}

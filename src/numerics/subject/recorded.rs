@@ -153,3 +153,28 @@ impl Subject for Recorded {
         Ok(results)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::{DType, Data};
+
+    /// The rows of a case are those from its first one on, of a tensor with its dims behind them; none are made up.
+    #[test]
+    fn rows_are_those_that_the_file_holds() {
+        let recorded = Recorded { path: "r".into(), promise: "v5e/default/off".parse().unwrap(), tensors: Vec::new() };
+        let tensor = Tensor::new(&[4, 2], Data::F32((0..8u8).map(f32::from).collect()));
+        let rows = |dims: &[usize], first: usize| {
+            let rows = recorded.rows("r", &tensor, &Shape::array(DType::F32, dims), first);
+            rows.ok().map(|rows| (rows.dims().to_vec(), rows.data().to_f32s()))
+        };
+        for (count, first) in (1..=4usize).flat_map(|count| (0..=4usize).map(move |first| (count, first))) {
+            let numbers = || (2 * first..2 * (first + count)).map(|i| i as f32).collect();
+            let held = (first + count <= 4).then(|| (vec![count, 2], numbers()));
+            assert_eq!(rows(&[count, 2], first), held, "{count} rows from row {first} on");
+        }
+        for dims in [&[4][..], &[2, 1], &[2, 3], &[2, 2, 1]] {
+            assert_eq!(rows(dims, 0), None, "{dims:?}");
+        }
+    }
+}

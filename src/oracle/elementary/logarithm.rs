@@ -147,4 +147,24 @@ mod tests {
             }
         }
     }
+
+    /// The same bound for sums that no f64 holds: what was rounded off counts, most of all where the logarithm is small.
+    #[test]
+    fn logarithms_of_unrounded_sums_are_as_good_as_said() {
+        for i in 0..4_000u64 {
+            let share = i as f64 / 4_000.0;
+            let below_two = f64::from_bits((1023 << 52) | (i * 1_125_899_906_840 + ((i * 7_919) << 20) % 999_983));
+            let near_one = [1.0 + (1.0 + 3.0 * share) / 128.0, 1.0 - (1.0 + 7.0 * share) / 512.0];
+            for x in near_one.into_iter().chain([0.5, 1.0, 2.0, 128.0].map(|factor| below_two * factor)) {
+                if (x - 1.0).abs() <= 1.0 / 512.0 {
+                    continue;
+                }
+                let low = (((i * 37) % 101) as f64 / 101.0 - 0.5) * (x.next_up() - x);
+                let (got, real) = (ln(x, low), (Float::with_val(300, x) + low).ln());
+                let off = (real - got).abs();
+                let allowed = 0.5 * (got.abs().next_up() - got.abs()) + got.abs() * 2f64.powi(-57);
+                assert!(off <= allowed, "ln({x:e} + {low:e}) = {got:e} is off by {off:e}, not {allowed:e}");
+            }
+        }
+    }
 }

@@ -57,6 +57,35 @@ fn operations_on_parts_are_those_on_the_whole() {
     assert!(!is_silent(&whole, &turned(&parts.replace("concatenate(c, d)", "concatenate(d, c)"))));
 }
 
+/// Comparisons have an order, in parts as on the whole; equality has none.
+#[test]
+fn comparisons_of_parts_have_their_order() {
+    let whole = |operands: &str, direction: &str| {
+        format!(
+            "e = f32[4] tanh(x); g = pred[4] compare({operands}), direction={direction}; f = f32[4] exponential(x); ROOT r = f32[4] \
+             select(g, f, e)"
+        )
+    };
+    let parts = |operands: [&str; 2], direction: &str| {
+        format!(
+            "e = f32[4] tanh(x); a = f32[2] slice(x), slice={{[0:2]}}; b = f32[2] slice(x), slice={{[2:4]}}; c = f32[2] slice(e), \
+             slice={{[0:2]}}; d = f32[2] slice(e), slice={{[2:4]}}; i = pred[2] compare({}), direction={direction}; j = pred[2] \
+             compare({}), direction={direction}; g = pred[4] concatenate(i, j), dimensions={{0}}; f = f32[4] exponential(x); ROOT r = \
+             f32[4] select(g, f, e)",
+            operands[0], operands[1]
+        )
+    };
+    for (direction, turned) in [("LT", "GT"), ("GE", "LE"), ("EQ", "EQ"), ("NE", "NE")] {
+        let before = whole("x, e", direction);
+        assert_eq!(of(&before, &parts(["a, c", "b, d"], direction)), NOTHING, "{direction}");
+        assert_eq!(of(&before, &parts(["c, a", "d, b"], turned)), NOTHING, "{direction}");
+        if direction != turned {
+            assert!(!is_silent(&before, &parts(["c, a", "d, b"], direction)), "{direction}");
+            assert!(!is_silent(&before, &parts(["a, c", "d, b"], direction)), "{direction}");
+        }
+    }
+}
+
 /// Slices of slices, of what is reshaped or turned, and pads.
 #[test]
 fn elements_are_where_they_are_whatever_moved_them() {

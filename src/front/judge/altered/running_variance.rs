@@ -101,4 +101,13 @@ mod tests {
         assert_eq!(lines(&[1.0, 2.0, 3.0, 4.0], &[2, 2], &[0, 1]), [[1.0, 2.0, 3.0, 4.0]]);
         assert!(is_centred(&[-1.0, 1.0, 2.0, -2.0]) && !is_centred(&[-1.0, 1.0, 2.0]));
     }
+
+    /// Numbers are centred or not in any unit.
+    #[test]
+    fn a_line_is_centred_whatever_its_scale() {
+        for scale in [1e-6, 1.0, 1e6] {
+            let line = |mean: f64| [1.0, -1.0, 0.5, -0.5].map(|x| (x + mean) * scale);
+            assert!(is_centred(&line(1e-4)) && !is_centred(&line(1e-2)), "{scale}");
+        }
+    }
 }

@@ -99,4 +99,15 @@ mod tests {
             assert!(is_alike(&values, &tensor.data().to_f64s()) && !is_alike(&values, &numbers));
         }
     }
+
+    /// One line that adds up to one is no softmax yet.
+    #[test]
+    fn all_lines_of_a_softmax_add_up_to_one() {
+        for dim in [0, 1] {
+            let mut values = softmax(&[0.5, 1.0, -2.0, 0.25, 3.0, 0.0], &[2, 3], dim);
+            values[5] += 0.5;
+            let tensor = Tensor::new(&[2, 3], Data::F64(values));
+            assert_eq!(dim_of(&tensor), None, "the last line along {dim}");
+        }
+    }
 }

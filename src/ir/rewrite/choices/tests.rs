@@ -284,3 +284,212 @@ fn bodies_of_loops_find_their_regions() {
     };
     assert_eq!(bodies(&rewritten), bodies(&program));
 }
+
+/// The values that a program returns, in order.
+fn results(program: &Program) -> Vec<ValueId> {
+    program.entry().instructions[program.entry().root].operands.clone()
+}
+
+/// All chains of four types, each conversion of which changes the type.
+fn chains() -> Vec<Vec<DType>> {
+    let types = [DType::F64, DType::F32, DType::F16, DType::BF16];
+    let mut chains: Vec<Vec<DType>> = types.iter().map(|dtype| vec![*dtype]).collect();
+    for _ in 0..3 {
+        let longer = |chain: &Vec<DType>| -> Vec<Vec<DType>> {
+            let others = types.iter().filter(|dtype| Some(*dtype) != chain.last());
+            others.map(|dtype| [&chain[..], &[*dtype]].concat()).collect()
+        };
+        chains = chains.iter().flat_map(longer).collect();
+    }
+    chains
+}
+
+/// Each conversion of a chain has a choice of its own, which no other one's decides: of as many options as there are different
+/// numbers before it, the argument's own and those after each rounding. There may be more where f16 and bf16 meet: neither
+/// holds the other, and a number that both have counts as any number of the last.
+#[test]
+fn conversions_of_a_chain_choose_apart() {
+    let mut numbers: Vec<f64> =
+        (0..3_000).map(|i| (f64::from(i) * 0.729 + 0.1).sin() * 2f64.powi(i % 290 - 145)).collect();
+    // The largest number of each type may be infinite in another one.
+    numbers.extend([f64::MAX, f64::from(f32::MAX), 2f64.powi(127) * (2.0 - 2f64.powi(-7)), 65_504.0]);
+    let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<u64>>();
+    for chain in chains() {
+        let mut b = Builder::new("chain");
+        let mut values = vec![b.parameter("x", chain[0], &[4]).unwrap()];
+        for dtype in &chain[1..] {
+            values.push(b.convert(values[values.len() - 1], *dtype).unwrap());
+        }
+        let named: Vec<(&str, ValueId)> = ["a", "b", "c"].into_iter().zip(values[1..].iter().copied()).collect();
+        let choices = Choices::new(&b.finish(&named).unwrap(), &ROUNDINGS, false);
+        let mut held = numbers.clone();
+        let mut different = BTreeSet::new();
+        for (at, dtype) in chain[..chain.len() - 1].iter().enumerate() {
+            held = crate::tensor::Data::from_f64s(*dtype, &held).unwrap().to_f64s();
+            different.insert(bits(&held));
+            let own = choices.points_of(&[results(&choices.program)[at]]);
+            assert!(own.len() < 2, "{chain:?}: result {at} depends on points {own:?}");
+            let options = own.first().map_or(1, |point| choices.points[*point].options());
+            let is_ordered = ![DType::F16, DType::BF16].iter().all(|dtype| chain[..=at].contains(dtype));
+            let fits = if is_ordered { options == different.len() } else { options >= different.len() };
+            assert!(fits, "{chain:?}: {options} options of result {at}, not {}", different.len());
+        }
+    }
+}
+
+/// A program whose loop carries an array in bf16 unchanged and multiplies by it in each of three trips. The array is an argument
+/// or its square; `also` is whether it is a result at its own place too, ahead of the product.
+fn multiplied(is_computed: bool, also: bool) -> Program {
+    let mut b = Builder::new("handed on");
+    let x = b.parameter("x", DType::BF16, &[4]).unwrap();
+    let start = b.parameter("start", DType::BF16, &[4]).unwrap();
+    let factor = if is_computed { b.binary(Binary::Multiply, x, x).unwrap() } else { x };
+    let take = |b: &mut Builder| {
+        let i = b.parameter("i", DType::S32, &[])?;
+        Ok::<_, crate::ir::ShapeError>((i, ["factor", "product"].map(|name| b.parameter(name, DType::BF16, &[4]))))
+    };
+    let condition = b.region("condition", |b| {
+        let (i, _) = take(b)?;
+        let end = b.constant(DType::S32, 3.0)?;
+        b.compare(Compare::Lt, i, end)
+    });
+    let body = b.region("body", |b| {
+        let (i, [factor, product]) = take(b)?;
+        let (factor, product) = (factor?, product?);
+        let next = b.binary(Binary::Multiply, factor, product)?;
+        let next = b.binary(Binary::Add, next, product)?;
+        let one = b.constant(DType::S32, 1.0)?;
+        let i = b.binary(Binary::Add, i, one)?;
+        b.op(Op::Tuple, &[i, factor, next])
+    });
+    let zero = b.constant(DType::S32, 0.0).unwrap();
+    let op = Op::While { condition: condition.unwrap(), body: body.unwrap() };
+    let last = b.op(op, &[zero, factor, start]).unwrap();
+    let product = b.tuple_element(last, 2).unwrap();
+    let named = [("x", x), ("product", product)];
+    b.finish(if also { &named } else { &named[1..] }).unwrap()
+}
+
+/// A loop has its choices whether or not the program returns the argument that it carries. What is computed before a loop and
+/// carried unchanged has choices that no guard ends: such a loop stays as it is.
+#[test]
+fn loops_choose_whatever_else_the_program_returns() {
+    let found = |is_computed: bool, also: bool| {
+        let choices = Choices::new(&multiplied(is_computed, also), &ROUNDINGS, false);
+        choices.points.iter().filter(|point| point.places.len() == 3).count()
+    };
+    assert_eq!([found(false, false), found(false, true)], [1; 2]);
+    assert_eq!([found(true, false), found(true, true)], [0; 2]);
+}
+
+/// Stored values that only move are no roundings of anything: they stay in their type, also as elements of a tuple.
+#[test]
+fn stored_values_are_no_wide_ones() {
+    let moved = |steps: &dyn Fn(&mut Builder, ValueId) -> ValueId| {
+        let mut b = Builder::new("stored");
+        let x = b.parameter("x", DType::BF16, &[4]).unwrap();
+        let value = steps(&mut b, x);
+        let last = b.op(Op::Reverse { dims: vec![0] }, &[value]).unwrap();
+        let program = b.finish(&[("last", last)]).unwrap();
+        let choices = Choices::new(&program, &ROUNDINGS, false);
+        let wide = |i: &&Instruction| i.shape.dtype() == Some(DType::F32);
+        choices.program.entry().instructions.iter().filter(wide).count()
+    };
+    let element = |b: &mut Builder, x: ValueId| {
+        let tuple = b.op(Op::Tuple, &[x, x]).unwrap();
+        b.tuple_element(tuple, 1).unwrap()
+    };
+    assert_eq!(moved(&|_, x| x), 0);
+    assert_eq!(moved(&|b, x| element(b, x)), 0);
+    let barred = |b: &mut Builder, x: ValueId| {
+        let square = b.binary(Binary::Multiply, x, x).unwrap();
+        let square = b.op(Op::OptimizationBarrier, &[square]).unwrap();
+        element(b, square)
+    };
+    // The square and its two operands.
+    assert_eq!(moved(&barred), 3);
+    assert!(moved(&|b, x| b.binary(Binary::Multiply, x, x).unwrap()) > 3);
+}
+
+/// The values that a result may depend on are those of every option, and those of the sum that stands for any order.
+#[test]
+fn a_sum_in_any_order_is_live_with_its_options() {
+    for devices in 2..6 {
+        let mut b = Builder::new("mesh");
+        let term = |b: &mut Builder, at: usize| b.parameter(&format!("x{at}"), DType::F32, &[4]).unwrap();
+        let mut sum = term(&mut b, 0);
+        for at in 1..devices {
+            let own = term(&mut b, at);
+            sum = b.exchange(0, sum, own).unwrap();
+        }
+        let choices = Choices::new(&b.finish(&[("sum", sum)]).unwrap(), &[Freedom::Mesh], false);
+        assert_eq!(choices.points.len(), usize::from(devices > 2));
+        let live = choices.live(&results(&choices.program));
+        for place in choices.points.iter().flat_map(|point| &point.places) {
+            let in_any_order = place.in_any_order.unwrap();
+            assert!(live[in_any_order] && place.options.iter().all(|option| live[*option]), "{devices} devices");
+            assert!(choices.program.entry().instructions[in_any_order].operands.iter().all(|operand| live[*operand]));
+        }
+    }
+}
+
+/// Sums over devices have a region of their own type each, and every order of one adds up all of its terms.
+#[test]
+fn sums_over_devices_have_all_terms_in_their_own_type() {
+    let mut b = Builder::new("two sums");
+    let sums = [DType::F32, DType::BF16].map(|dtype| {
+        let terms = [0, 1, 2, 3].map(|at| b.parameter(&format!("{dtype}.{at}"), dtype, &[4]).unwrap());
+        terms[1..].iter().fold(terms[0], |sum, term| b.exchange(dtype.bits() as usize, sum, *term).unwrap())
+    });
+    let program = b.finish(&[("wide", sums[0]), ("narrow", sums[1])]).unwrap();
+    let choices = Choices::new(&program, &[Freedom::Mesh], false);
+    regions_fit(&choices.program);
+    assert_eq!(choices.points.len(), 2);
+    let entry = choices.program.entry();
+    for place in choices.points.iter().flat_map(|point| &point.places) {
+        for value in place.options.iter().copied().chain(place.in_any_order) {
+            let live = crate::analysis::live(entry, [value]);
+            let dtype = entry.instructions[value].shape.dtype();
+            let is_term = |id: &usize| matches!(entry.instructions[*id].op, Op::Parameter(_)) && live[*id];
+            let terms: Vec<usize> = (0..live.len()).filter(is_term).collect();
+            assert_eq!(terms.len(), 4, "{}", entry.instructions[value].name);
+            assert!(terms.iter().all(|id| entry.instructions[*id].shape.dtype() == dtype));
+        }
+    }
+}
+
+/// Each partial sum over devices is sent in the type that the exchange carries, in any order.
+#[test]
+fn partial_sums_are_sent_in_the_carried_type() {
+    let mut b = Builder::new("sent");
+    let mut steps = vec![b.parameter("x0", DType::F32, &[4]).unwrap()];
+    for at in 1..5 {
+        let sent = b.convert(steps[at - 1], DType::BF16).unwrap();
+        let arrived = b.convert(sent, DType::F32).unwrap();
+        let own = b.parameter(&format!("x{at}"), DType::F32, &[4]).unwrap();
+        steps.push(b.binary(Binary::Add, arrived, own).unwrap());
+    }
+    let mut program = b.finish(&[("sum", steps[4])]).unwrap();
+    let entry = program.entry;
+    for step in &steps[1..] {
+        let mark = crate::ir::Mark::Exchange { number: 0, carries: DType::BF16, is_planned: false };
+        program.computations[entry].instructions[*step].mark = Some(mark);
+    }
+    let choices = Choices::new(&program, &[Freedom::Mesh], false);
+    let instructions = &choices.program.entry().instructions;
+    let is_step = |id: ValueId| instructions[id].op == Op::Binary(Binary::Add);
+    let mut sent = 0;
+    for operand in (0..instructions.len()).filter(|id| is_step(*id)).flat_map(|id| &instructions[id].operands) {
+        let (mut at, mut is_carried) = (*operand, false);
+        while instructions[at].op == Op::Convert {
+            is_carried |= instructions[at].shape.dtype() == Some(DType::BF16);
+            at = instructions[at].operands[0];
+        }
+        if is_step(at) {
+            assert!(is_carried, "{}", instructions[at].name);
+            sent += 1;
+        }
+    }
+    // Three of five devices send a partial sum, in each of four orders.
+    assert_eq!(sent, 12);
+}

@@ -84,6 +84,20 @@ mod tests {
         assert_eq!((of(f32::NEG_INFINITY), of(f32::INFINITY), of(-0.0)), (0.0, f32::INFINITY, 1.0));
     }
 
+    /// The root of a zero is that zero and the root of infinity is infinite; no negative number has one.
+    #[test]
+    fn roots_end_where_numbers_do() {
+        let of = |x: f32| {
+            let mut values = [x];
+            function(Unary::Sqrt, &mut values, &unit());
+            values[0]
+        };
+        for x in [0.0, -0.0, f32::INFINITY] {
+            assert_eq!(of(x).to_bits(), f32::to_bits(x), "{x}");
+        }
+        assert!([-1.0, f32::NEG_INFINITY].iter().all(|x| of(*x).is_nan()));
+    }
+
     /// Each result lies within what is promised of it.
     #[test]
     fn promises_hold_for_every_number() {

@@ -187,3 +187,23 @@ pub fn block(window: &Window) -> Option<usize> {
     let apart = window.0.iter().all(|w| w.size == w.stride && (w.base_dilation, w.window_dilation) == (1, 1));
     apart.then(|| window.0.iter().map(|w| w.size).product())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::WindowDim;
+
+    /// A window accumulates along the one dim that it covers up to each element, and not along two.
+    #[test]
+    fn a_running_sum_is_along_one_dim() {
+        let dims = [3, 4];
+        let all = |d: usize| WindowDim { pad_low: dims[d] as i64 - 1, ..WindowDim::of_size(dims[d]) };
+        let one = WindowDim::of_size(1);
+        assert_eq!(scan_along(&Window(vec![all(0), one]), &dims), Some(0));
+        assert_eq!(scan_along(&Window(vec![one, all(1)]), &dims), Some(1));
+        assert_eq!(scan_along(&Window(vec![all(0), all(1)]), &dims), None);
+        assert_eq!(scan_along(&Window(vec![one, WindowDim::of_size(4)]), &dims), None);
+        assert_eq!(scan_along(&Window(vec![one, WindowDim { size: 3, pad_low: 2, ..all(1) }]), &dims), None);
+        assert_eq!(scan_along(&Window(vec![one, WindowDim { window_dilation: 2, ..all(1) }]), &dims), None);
+    }
+}
