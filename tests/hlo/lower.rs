@@ -167,6 +167,17 @@ fn sorts_widen_to_their_region() {
     assert_eq!(results(text, &[x]), [[-1.0, 0.5, 2.0, 2.0], [1.0, 3.0, 0.0, 2.0]]);
 }
 
+/// A region that takes updates in bf16 sees updates of f32 unrounded, also where it takes the array in f32.
+#[test]
+fn scatters_widen_to_their_updates() {
+    let text = "HloModule m\n\nadded {\n  a = f32[] parameter(0)\n  b = bf16[] parameter(1)\n  c = f32[] convert(b)\n  ROOT s = \
+                f32[] add(a, c)\n}\n\nENTRY e {\n  x = f32[4] parameter(0)\n  i = s32[2] constant({2, 0})\n  u = f32[2] \
+                parameter(1)\n  ROOT r = f32[4] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, \
+                scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=added\n}\n";
+    let arguments = [floats(&[4], &[0.5, 0.0, 0.0, 3.0]), floats(&[2], &[1.000_244_140_625, -2.0])];
+    assert_eq!(results(text, &arguments), [[-1.5, 0.0, 1.000_244_140_625, 3.0]]);
+}
+
 /// A loop may carry one array and no tuple.
 #[test]
 fn loops_over_one_array_run() {
