@@ -62,7 +62,7 @@ pub struct Search<'a> {
     pub(super) alignment: &'a Alignment,
     permits: Permits,
     /// Integers that arguments may have.
-    integers: Integers,
+    integers: IntegerRange,
     /// Inputs on which both programs were run.
     pub tried: u64,
     /// Those in which a narrow float has numbers in their order.
@@ -80,7 +80,7 @@ impl<'a> Search<'a> {
     ) -> Search<'a> {
         let until = Instant::now().checked_add(settings.patience);
         let counts = prepared.iter().any(|one| has_loop(one.program()));
-        let integers = if counts { Integers::Small } else { Integers::Any };
+        let integers = if counts { IntegerRange::Small } else { IntegerRange::Any };
         Search { prepared, settings, alignment, permits, integers, tried: 0, numbers_tried: 0, until }
     }
 
@@ -215,7 +215,7 @@ const SCORES: [f64; 3] = [4.0, 2.0, 1.0];
 const FIRST_SCORES: u64 = 4 * SCALES.len() as u64;
 /// Integers that an argument may have, whatever a trial draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Integers {
+enum IntegerRange {
     /// Of either sign, below [`BELOW`] in magnitude: a loop may count to them.
     Small,
     /// All numbers of their type.
@@ -239,7 +239,7 @@ pub fn streams(trial: u64) -> Streams {
 /// An argument of a trial. Of four trials in a row one has ties, zeros, subnormals and infinities among its numbers, one positive
 /// numbers in every other argument, as variances and counts are, and one arguments whose products end near the least normal
 /// number of f32, every other time in rows of equal numbers. From the 33rd trial on, three of eight are scores of tokens.
-fn fill(trial: u64, argument: usize, shape: &Shape, integers: Integers) -> Tensor {
+fn fill(trial: u64, argument: usize, shape: &Shape, integers: IntegerRange) -> Tensor {
     let streams = streams(trial);
     let (mut sampler, mut pace) = (streams.sampler(argument as u64, 0), Pace::default());
     let (dtype, count) = (shape.element_type(), shape.elements());
@@ -277,11 +277,11 @@ fn fill(trial: u64, argument: usize, shape: &Shape, integers: Integers) -> Tenso
 
 /// An integer of a trial, most often an index, a token or a length. One trial of eight has them of both signs, one any bits and the numbers
 /// around powers of two, which are the ends of a type as well.
-fn integer(trial: u64, dtype: DType, integers: Integers, sampler: &mut Sampler) -> i64 {
+fn integer(trial: u64, dtype: DType, integers: IntegerRange, sampler: &mut Sampler) -> i64 {
     let below = BELOW[trial as usize % BELOW.len()];
     match trial % 8 {
         _ if dtype == DType::Pred => sampler.below(2) as i64,
-        3 if integers == Integers::Any => match sampler.below(2) {
+        3 if integers == IntegerRange::Any => match sampler.below(2) {
             0 => sampler.bits() as i64,
             _ => {
                 let around = (1i64 << sampler.below(u64::from(dtype.bits()))).wrapping_add(sampler.below(3) as i64 - 1);
@@ -328,8 +328,9 @@ mod tests {
     #[test]
     fn some_arguments_are_positive_while_others_are_not() {
         let shape = Shape::array(DType::F32, &[64]);
-        let is_positive =
-            |trial: u64, at: usize| fill(trial, at, &shape, Integers::Any).data().to_f32s().iter().all(|v| *v >= 0.0);
+        let is_positive = |trial: u64, at: usize| {
+            fill(trial, at, &shape, IntegerRange::Any).data().to_f32s().iter().all(|v| *v >= 0.0)
+        };
         for (positive, signed) in [(0, 2), (1, 3), (2, 0), (3, 1)] {
             let tells = |trial: u64| is_positive(trial, positive) && !is_positive(trial, signed);
             assert!((0..4).any(tells), "argument {positive} beside argument {signed}");
