@@ -174,8 +174,8 @@ fn scatters_widen_to_their_updates() {
                 f32[] add(a, c)\n}\n\nENTRY e {\n  x = f32[4] parameter(0)\n  i = s32[2] constant({2, 0})\n  u = f32[2] \
                 parameter(1)\n  ROOT r = f32[4] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, \
                 scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=added\n}\n";
-    let arguments = [floats(&[4], &[0.5, 0.0, 0.0, 3.0]), floats(&[2], &[1.000_244_140_625, -2.0])];
-    assert_eq!(results(text, &arguments), [[-1.5, 0.0, 1.000_244_140_625, 3.0]]);
+    let arguments = [floats(&[4], &[0.5, 0.0, 0.0, 3.0]), floats(&[2], &[1.0 + 1.0 / 4096.0, -2.0])];
+    assert_eq!(results(text, &arguments), [[-1.5, 0.0, 1.0 + 1.0 / 4096.0, 3.0]]);
 }
 
 /// A loop may carry one array and no tuple.
