@@ -11,6 +11,7 @@ mod known;
 mod large;
 mod machines;
 mod masks;
+mod not_proven;
 mod overflows;
 mod packed_keys;
 mod random;
