@@ -100,7 +100,7 @@ mod tests {
         program.computations[entry].instructions[product].mark = Some(Mark::Joined);
         let (wide, shift) = in_f64(&program);
         assert_eq!((shift, wide.entry, wide.computations.len()), (2, entry + 2, program.computations.len() + 2));
-        assert!(wide.computations.iter().flat_map(|c| &c.instructions).all(|instruction| instruction.mark.is_none()));
+        assert!(wide.instructions().all(|instruction| instruction.mark.is_none()));
         // Numbers that f32 does not hold.
         let numbers = [0.1, 0.7];
         let arguments = [Tensor::new(&[2], Data::F64(numbers.to_vec()))];

@@ -208,14 +208,11 @@ impl<'p> Prepared<'p> {
         let machine = self.machine(mode)?;
         let results = || machine.results(arguments.0.clone());
         // Whoever is not one of the threads that share work hands every piece of it over, and waits: in a loop's body that adds up.
-        let loops = |computation: &Computation| {
-            computation.instructions.iter().any(|instruction| matches!(instruction.op, Op::While { .. }))
-        };
         let handed_over = || {
             let deadline = deadline::current();
             rayon::scope(|_| deadline.within(results))
         };
-        let work = || if self.program.computations.iter().any(loops) { handed_over() } else { results() };
+        let work = || if self.program.has_loop() { handed_over() } else { results() };
         if until.is_some() { deadline::until(until, work)? } else { work() }
     }
 

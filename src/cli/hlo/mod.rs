@@ -105,7 +105,7 @@ pub(super) fn read_by(
 /// Says which attributes are read past: whatever a newer release means by them is not in the results.
 fn note_unknown_attributes(path: &Path, program: &Program) {
     let mut unknown: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for instruction in program.computations.iter().flat_map(|computation| &computation.instructions) {
+    for instruction in program.instructions() {
         for setting in instruction.settings.as_deref().unwrap_or_default() {
             let Setting::Other { name, .. } = setting else { continue };
             // Keys of configurations are a compiler's own. Integers compare in the order of their type, whatever `type` says.

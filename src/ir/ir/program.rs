@@ -338,16 +338,24 @@ impl Program {
         }
     }
 
+    /// All instructions, those of called computations too.
+    pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
+        self.computations.iter().flat_map(|computation| &computation.instructions)
+    }
+
+    /// Whether some computation has a loop.
+    pub fn has_loop(&self) -> bool {
+        self.instructions().any(|instruction| matches!(instruction.op, Op::While { .. }))
+    }
+
     /// Whether its file asks for anything that the machine does not follow.
     pub fn has_settings(&self) -> bool {
-        let own = |computation: &Computation| computation.instructions.iter().any(|i| i.settings.is_some());
-        !self.settings.is_empty() || self.computations.iter().any(own)
+        !self.settings.is_empty() || self.instructions().any(|instruction| instruction.settings.is_some())
     }
 
     /// The settings that the machine does not follow, each with the name of its instruction, or with that of the module.
     pub fn named_settings(&self) -> impl Iterator<Item = (&str, &Setting)> {
-        let instructions = self.computations.iter().flat_map(|computation| &computation.instructions);
-        let own = instructions.flat_map(|instruction| {
+        let own = self.instructions().flat_map(|instruction| {
             let settings = instruction.settings.as_deref().unwrap_or_default();
             settings.iter().map(|setting| (instruction.name.as_str(), setting))
         });

@@ -281,8 +281,7 @@ impl Widening<'_> {
 
     /// The shapes of the loop's state, if the computation is a loop's body.
     fn parameters_of_loop(&self, at: ComputationId) -> Option<&[Shape]> {
-        let mut all = self.program.computations.iter().flat_map(|c| &c.instructions);
-        let is_body = all.any(|i| matches!(i.op, Op::While { body, .. } if body == at));
+        let is_body = self.program.instructions().any(|i| matches!(i.op, Op::While { body, .. } if body == at));
         is_body.then(|| &self.parameters[at][..])
     }
 }

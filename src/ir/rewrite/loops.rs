@@ -32,8 +32,8 @@ pub fn body_of(program: &Program, id: ValueId) -> Option<Program> {
 /// their own.
 pub(super) fn unrollable_body(program: &Program, id: ValueId) -> Option<Program> {
     let own = body_of(program, id)?;
-    let mut all = own.computations.iter().flat_map(|computation| &computation.instructions);
-    let is_compiled = all.any(|i| i.fusion().is_some_and(|fusion| fusion.is_compiled() || fusion.is_library()));
+    let is_compiled =
+        own.instructions().any(|i| i.fusion().is_some_and(|fusion| fusion.is_compiled() || fusion.is_library()));
     (!is_compiled && !is_of_integers(program, id)).then_some(own)
 }
 

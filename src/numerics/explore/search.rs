@@ -216,8 +216,8 @@ impl<'a> Search<'a> {
         plain.choices.narrow = self.settings.mode.choices.narrow;
         let is_narrow = |shape: &Shape| matches!(shape.dtype(), Some(DType::BF16 | DType::F16));
         let program = self.choices.take(taken);
-        let mut all = program.computations.iter().flat_map(|computation| &computation.instructions);
-        let sums = all.any(|i| matches!(i.op, Op::Reduce { .. } | Op::While { .. }) && is_narrow(&i.shape));
+        let sums =
+            program.instructions().any(|i| matches!(i.op, Op::Reduce { .. } | Op::While { .. }) && is_narrow(&i.shape));
         if sums && plain != *mode { mode.clone() } else { plain }
     }
 

@@ -11,13 +11,13 @@ use super::{Sample, Term};
 /// is due is right. So does a truth that has no sign or no NaN in the format.
 pub fn absolute_error(format: &Format, got: f64, truth: f64) -> f64 {
     // Only a truth beyond the numbers of the format, or one without a sign there, is rounded: all others stand as they are.
-    let beyond = truth.abs() > format.max_finite();
-    let rounded = || round_f64(format, truth, Direction::NearestEven);
-    let truth = match format.specials {
-        Specials::Finite if truth.is_nan() || beyond => rounded(),
-        Specials::PowersOfTwo => Some(rounded()).filter(|rounded| rounded.is_nan()).unwrap_or(truth),
-        _ if beyond => Some(rounded()).filter(|rounded| !rounded.is_finite()).unwrap_or(truth),
-        _ => truth,
+    let is_beyond = truth.is_nan() || truth.abs() > format.max_finite();
+    let truth = if is_beyond || format.specials == Specials::PowersOfTwo {
+        let rounded = round_f64(format, truth, Direction::NearestEven);
+        // A format without specials has its largest number there. Elsewhere only a special of the format stands for a truth.
+        if format.specials == Specials::Finite || !rounded.is_finite() { rounded } else { truth }
+    } else {
+        truth
     };
     if got == truth || got.is_nan() && truth.is_nan() {
         0.0

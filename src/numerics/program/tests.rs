@@ -15,7 +15,7 @@ fn regions_of_built_in_programs_are_known() {
     for built_in in PROGRAMS {
         let program = program(built_in.name());
         let regions = Regions::new(&program);
-        for instruction in program.computations.iter().flat_map(|c| &c.instructions) {
+        for instruction in program.instructions() {
             let Some(region) = instruction.op.callees().next() else { continue };
             let known = match instruction.op {
                 // Evaluated whole, as the entry is.

@@ -31,12 +31,11 @@ fn is_same_operation(a: &Instruction, b: &Instruction) -> bool {
 
 /// Operations of a program that have no meaning here: functions of their operands, as far as a proof may know.
 pub fn opaque(program: &Program) -> BTreeSet<String> {
-    let instructions = program.computations.iter().flat_map(|computation| &computation.instructions);
     let name = |instruction: &Instruction| match &instruction.op {
         Op::Opaque(opaque) => Some(opaque.name.clone()),
         _ => None,
     };
-    instructions.filter_map(name).collect()
+    program.instructions().filter_map(name).collect()
 }
 
 #[cfg(test)]

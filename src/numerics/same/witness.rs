@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::budget::{self, TooLarge};
 use crate::deadline::{self, Pace};
 use crate::input::{InputKey, Sampler, Streams};
-use crate::ir::{Op, Program, Shape, ValueId};
+use crate::ir::{Shape, ValueId};
 use crate::machine::{EvalError, Permits, Prepared, Replay};
 use crate::num::{Direction, round_f64};
 use crate::tensor::{DType, Data, Tensor};
@@ -79,7 +79,7 @@ impl<'a> Search<'a> {
         permits: Permits,
     ) -> Search<'a> {
         let until = Instant::now().checked_add(settings.patience);
-        let counts = prepared.iter().any(|one| has_loop(one.program()));
+        let counts = prepared.iter().any(|one| one.program().has_loop());
         let integers = if counts { IntegerRange::Small } else { IntegerRange::Any };
         Search { prepared, settings, alignment, permits, integers, tried: 0, numbers_tried: 0, until }
     }
@@ -220,12 +220,6 @@ enum IntegerRange {
     Small,
     /// All numbers of their type.
     Any,
-}
-
-/// Whether a loop stands anywhere in it.
-fn has_loop(program: &Program) -> bool {
-    let mut all = program.computations.iter().flat_map(|computation| &computation.instructions);
-    all.any(|instruction| matches!(instruction.op, Op::While { .. }))
 }
 
 /// Integers below these, one a trial: indices, tokens, lengths.

@@ -69,7 +69,7 @@ pub fn order_sensitive(
     let compiled = compile(program, mode);
     let has = |wanted: fn(&Op) -> bool| {
         let float = |i: &crate::ir::Instruction| i.shape.dtype().is_some_and(DType::is_float);
-        compiled.computations.iter().flat_map(|c| &c.instructions).any(|i| wanted(&i.op) && float(i))
+        compiled.instructions().any(|i| wanted(&i.op) && float(i))
     };
     let mut others: Vec<Mode> = Vec::new();
     let mut other = |change: &dyn Fn(&mut Mode)| {

@@ -62,7 +62,7 @@ fn below(graph: &Graph, places: &BTreeSet<ValueId>) -> Vec<bool> {
 
 /// All names by which a change may be told.
 fn names<'a>(graph: &Graph<'a>) -> BTreeSet<&'a str> {
-    let inner = graph.import.program.computations.iter().flat_map(|computation| &computation.instructions);
+    let inner = graph.import.program.instructions();
     let own = (0..graph.values.len()).map(|id| graph.name(id));
     own.chain(inner.map(|instruction| instruction.name.as_str())).collect()
 }

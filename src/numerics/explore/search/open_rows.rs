@@ -24,8 +24,7 @@ impl OpenRows {
     /// rows of a dot, whose unit depends on their number, and those that a compiler plans code for.
     pub fn new(all: Searching, settings: &Settings, rows: &[usize]) -> Option<OpenRows> {
         let program = &all.choices.program;
-        let has_dots =
-            program.computations.iter().flat_map(|of| &of.instructions).any(|i| matches!(i.op, Op::Dot { .. }));
+        let has_dots = program.instructions().any(|i| matches!(i.op, Op::Dot { .. }));
         let is_planned = settings.any_mode || settings.mode.chip.backend.is_some();
         if rows.is_empty() || 2 * rows.len() > all.outcome.rows || has_dots || is_planned {
             return None;
