@@ -486,20 +486,42 @@ fn rows_are_exchanged_by_their_sizes() {
     assert_eq!(firsts, [[1.0, 6.0, 7.0, 8.0, 0.5], [0.5, 0.5, 0.5, 2.0, 3.0]]);
 }
 
+/// The output of `hlo show` of a program.
+fn show(name: &str, text: &str, more: &[&str]) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.hlo"));
+    std::fs::write(&path, text).unwrap();
+    let shown =
+        Command::new(env!("CARGO_BIN_EXE_ulpgate")).args(["hlo", "show"]).arg(&path).args(more).output().unwrap();
+    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+    String::from_utf8(shown.stdout).unwrap()
+}
+
 /// Instructions and operands of a program, and the characters that `show` prints of it, for people and as JSON.
 fn work(text: &str) -> [usize; 3] {
     let import = ulpgate::hlo::lower_with_opaque(&ulpgate::hlo::parse(text).unwrap()).unwrap();
     let entry = import.program.entry();
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("work-{}.hlo", text.len()));
-    std::fs::write(&path, text).unwrap();
-    let shown = |more: &[&str]| {
-        let ulpgate = Command::new(env!("CARGO_BIN_EXE_ulpgate")).args(["hlo", "show"]).arg(&path).args(more).output();
-        let shown = ulpgate.unwrap();
-        assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
-        shown.stdout.len()
-    };
+    let shown = |more: &[&str]| show(&format!("work-{}", text.len()), text, more).len();
     let operands = entry.instructions.iter().map(|instruction| 1 + instruction.operands.len()).sum();
     [operands, shown(&[]), shown(&["--json"])]
+}
+
+/// Two arrays with the same five users: the second names the first for them. A list of four is short enough to stand twice.
+#[test]
+fn a_list_of_many_users_stands_once() {
+    let shown = |users: usize| {
+        let list = |one: &dyn Fn(usize) -> String, between: &str| (0..users).map(one).collect::<Vec<_>>().join(between);
+        let text = format!(
+            "HloModule m\nENTRY main {{\n a = f32[8] parameter(0)\n b = f32[8] parameter(1)\n{}\n ROOT t = ({}) \
+             tuple({})\n}}\n",
+            list(&|i| format!(" r{i} = f32[8] multiply(a, b)"), "\n"),
+            list(&|_| "f32[8]".to_string(), ", "),
+            list(&|i| format!("r{i}"), ", ")
+        );
+        show(&format!("users-{users}"), &text, &[])
+    };
+    let [four, five] = [4, 5].map(shown);
+    assert_eq!([&four, &five].map(|text| text.matches("r0 (multiply)").count()), [2, 1], "{four}{five}");
+    assert!(five.contains("f32 -> the 5 readers of a\n") && !four.contains("readers of"), "{four}{five}");
 }
 
 /// Twice the devices are twice the work, and no more: of an exchange between all devices, and of one that is not understood.
