@@ -226,6 +226,8 @@ impl Project {
     fn compile(&mut self, targets: &BTreeSet<String>) -> Result<Vec<Diagnostic>, Failure> {
         // One flag builds both libraries, and cargo takes it once.
         let (libraries, others): (Vec<&String>, Vec<&String>) = targets.iter().partition(|t| t.starts_with("--lib "));
+        // Tests start the binary that lies there: that of another run must not replace it.
+        let own = self.root.join("target/mutate/build").join(self.copy.file_name().unwrap_or_default());
         let built = Command::new(env!("CARGO"))
             .args(["test", "--no-run", "--message-format=json"])
             .args(libraries.first().map(|_| "--lib"))
@@ -234,7 +236,7 @@ impl Project {
                 ["--config".to_string(), format!("profile.dev.package.{package}.opt-level=0")]
             }))
             .current_dir(&self.copy)
-            .env("CARGO_TARGET_DIR", self.root.join("target/mutate/build"))
+            .env("CARGO_TARGET_DIR", own)
             .env("CARGO_BUILD_BUILD_DIR", self.root.join("target"))
             .stdin(Stdio::null())
             .output()?;
