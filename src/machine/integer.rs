@@ -15,13 +15,16 @@ use super::vector::{self, VectorUnit};
 /// whether a number is not zero, which subnormals are to a unit that flushes. A tuple stays as it is.
 ///
 /// On a TPU subnormals of f32 are zeros to a narrower float, but for those that bf16 holds, and NaN becomes the largest s32, as a v4
-/// printed (FACTS 3.4). Elsewhere subnormals stay, and NaN becomes 0.
+/// printed (FACTS 3.4). Elsewhere subnormals stay, but between f32 and f64 (FACTS 3.4), and NaN becomes 0.
 ///
 /// Every conversion rounds once, from the whole value, but for those that [`conversion_steps`] lists more steps of.
 pub(super) fn convert(value: Value, to: DType, unit: &VectorUnit) -> Value {
     match (value, to) {
         (Value::Float(from, values), to) if from == to => Value::Float(from, values),
-        (Value::Float(_, values), DType::F64) => Value::double(values.iter().map(|v| f64::from(*v)).collect()),
+        (Value::Float(_, values), DType::F64) => {
+            let seen = |v: f32| f64::from(if unit.flush { flush_f32(v) } else { v });
+            Value::double(values.iter().map(|v| seen(*v)).collect())
+        }
         // Every other type held in f32 is part of f32.
         (Value::Float(_, values), DType::F32) => Value::Float(to, values),
         // What bf16 holds already is not copied: weights come back from a wider type in every step of a loop.
@@ -46,7 +49,7 @@ pub(super) fn convert(value: Value, to: DType, unit: &VectorUnit) -> Value {
         (Value::Float(_, values), to) => of_floats(values.iter().map(|v| f64::from(*v)), to),
         (Value::Double(values), DType::F64) => Value::Double(values),
         (Value::Double(values), DType::Pred) => Value::pred(values.iter().map(|v| *v != 0.0).collect()),
-        (Value::Double(values), to) if to.is_float() => Value::float(to, of_doubles(&values, to)),
+        (Value::Double(values), to) if to.is_float() => Value::float(to, of_doubles(&values, to, unit)),
         (Value::Double(values), to) => of_floats(values.iter().copied(), to),
         (Value::Integer(from, values), to) if from == to => Value::Integer(from, values),
         (Value::Integer(from, values), to) => of_integers(values.iter().copied(), from, to),
@@ -69,13 +72,16 @@ pub fn conversion_steps(from: DType, to: DType) -> impl Iterator<Item = DType> +
     through_f32(from, to).then_some(DType::F32).into_iter().chain([to])
 }
 
-/// f64 as a narrower float.
-fn of_doubles(values: &[f64], to: DType) -> Vec<f32> {
-    let first = conversion_steps(DType::F64, to).next().and_then(DType::format);
-    let mut narrow: Vec<f32> = match first {
+/// f64 as a narrower float. What becomes f32 on its way is flushed there (FACTS 3.4).
+fn of_doubles(values: &[f64], to: DType, unit: &VectorUnit) -> Vec<f32> {
+    let first = conversion_steps(DType::F64, to).next();
+    let mut narrow: Vec<f32> = match first.and_then(DType::format) {
         Some(format) => values.iter().map(|v| round_f64(format, *v, Direction::NearestEven) as f32).collect(),
         None => values.iter().map(|v| *v as f32).collect(),
     };
+    if unit.flush && first == Some(DType::F32) {
+        narrow.iter_mut().for_each(|v| *v = flush_f32(*v));
+    }
     vector::round_to(to, &mut narrow);
     narrow
 }

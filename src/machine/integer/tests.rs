@@ -1,6 +1,7 @@
 use super::{apply, bitcast, convert, select};
 use crate::Arithmetic;
 use crate::ir::Binary;
+use crate::num::bf16_nearest;
 use crate::products::Products;
 use crate::tensor::DType;
 use crate::value::Value;
@@ -88,6 +89,22 @@ fn bf16_is_reached_through_f32() {
     );
     assert_eq!(of(Value::integer(DType::U64, vec![-1]), DType::F32), [2f32.powi(64)]);
     assert_eq!(of(Value::double(vec![1.0 + 2f64.powi(-8) + 2f64.powi(-40)]), DType::BF16), [1.0]);
+}
+
+/// Subnormals of f32 are zeros of their sign between f32 and f64 where a unit flushes, and themselves elsewhere (FACTS 3.4).
+#[test]
+fn f32_and_f64_exchange_no_subnormals_on_a_unit_that_flushes() {
+    for (flush, expected) in [(true, [0.0f32, -0.0]), (false, [1e-39, -1e-39])] {
+        let unit = VectorUnit { flush, ..cpu() };
+        let wide = Value::double([1e-39f32, -1e-39].map(f64::from).to_vec());
+        for to in [DType::F32, DType::BF16] {
+            let narrow = convert(wide.clone(), to, &unit).f32s().to_vec();
+            let held = if to == DType::F32 { expected } else { expected.map(bf16_nearest) };
+            assert_eq!(narrow.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), held.map(f32::to_bits), "{to}");
+        }
+        let back = convert(Value::float(DType::F32, vec![1e-39, -1e-39]), DType::F64, &unit).f64s().to_vec();
+        assert_eq!(back.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), expected.map(|v| f64::from(v).to_bits()));
+    }
 }
 
 /// Bits of jaxlib 0.10.2 on a CPU, beside and at every tie of both f8 types, and these.

@@ -161,7 +161,10 @@ fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
                 && from.bits() + u32::from(!from.is_signed() && to.is_signed()) <= to.bits()
         }
     };
+    // A unit that flushes takes subnormals of f32 for zeros (FACTS 3.4).
+    let widens = flush && to == DType::F64 && from.is_float() && from != to;
     let element = |symbol: &Symbol| match symbol.number() {
+        _ if widens => symbol.flush(),
         _ if keeps => *symbol,
         // Through f32, which f64 is rounded to first, or not.
         _ if from.is_float() && to.is_float() && from != DType::F64 => {
@@ -365,11 +368,6 @@ pub fn choose(mixer: &Mixer, flag: Symbol, on_true: Symbol, on_false: Symbol) ->
 fn clamp(tracer: &Tracer, site: &Site, dtype: DType) -> Symbols {
     let (low, values, high) = (site.of(0), site.of(1), site.of(2));
     let at = |edge: &[Symbol], i: usize| edge[if edge.len() == 1 { 0 } else { i }];
-    if dtype == DType::F64 {
-        let mixer = Key::ClampDouble.mixer();
-        let element = |(i, v): (usize, &Symbol)| mixer.and(at(low, i)).and(*v).and(at(high, i)).symbol();
-        return Symbols::array(values.iter().enumerate().map(element).collect());
-    }
     let [larger, smaller] = [Binary::Maximum, Binary::Minimum]
         .map(|binary| PairwiseOperation::new(binary, dtype, &tracer.machine.unit, tracer));
     let element = |(i, v): (usize, &Symbol)| {

@@ -40,8 +40,6 @@ pub enum Key {
     Compare { direction: Compare, dtype: DType, float: Option<(CompareOrder, bool)> },
     /// A choice by a predicate.
     Select,
-    /// `clamp` in f64.
-    ClampDouble,
     /// A product that is not rounded.
     Product { flush: bool },
     /// Products that join a sum one after the other.

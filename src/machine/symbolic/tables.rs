@@ -157,12 +157,12 @@ impl Table {
         }
     }
 
-    /// The number that all values are.
+    /// The number that all values are. NaN is none: the bits that its users may see are not one.
     fn constant(&self) -> Option<Symbol> {
         match &self.values {
             Value::Float(_, values) => {
                 let first = values.first()?;
-                let is_one = values.iter().all(|v| v.to_bits() == first.to_bits());
+                let is_one = !first.is_nan() && values.iter().all(|v| v.to_bits() == first.to_bits());
                 is_one.then(|| Symbol::of(Number::Float(*first)))
             }
             Value::Integer(_, values) => {

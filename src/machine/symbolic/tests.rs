@@ -1,5 +1,5 @@
 use super::{Naming, Permits, Symbol};
-use crate::ir::{Binary, Builder, Compare, Mark, Op, Program, Unary};
+use crate::ir::{Binary, Builder, Compare, Mark, Op, Program, Shape, Unary};
 use crate::tensor::{DTYPES, DType, Data, Tensor};
 use crate::{Arithmetic, Prepared};
 
@@ -326,4 +326,33 @@ fn equal_values_make_equal_symbols() {
         }
         assert!(all[0].2 == all[1].2 && all[0].2 != all[6].2, "{mode}");
     }
+}
+
+/// A clamp of f64 takes subnormals as its unit does.
+#[test]
+fn a_clamp_of_f64_is_that_of_its_unit() {
+    let mut b = Builder::new("clamp");
+    let [low, x, high] = ["low", "x", "high"].map(|name| b.parameter(name, DType::F64, &[1]).unwrap());
+    let clamped = b.op(Op::Clamp, &[low, x, high]).unwrap();
+    let program = b.finish(&[("r", clamped)]).unwrap();
+    let [flushed, kept] = ["planned/f32/off", "cpu/f32/off"].map(|mode| traced(&program, mode, 1 << 20).unwrap());
+    assert_ne!(flushed, kept);
+}
+
+/// A function that is NaN of all numbers is no known number: of which sign it is shows in its bits.
+#[test]
+fn nan_is_no_known_number() {
+    let mut b = Builder::new("nan");
+    let x = b.parameter("x", DType::F8E4M3FN, &[2]).unwrap();
+    let nan = b.constant(DType::F8E4M3FN, f64::NAN).unwrap();
+    let nans = b.splat(nan, &[2]).unwrap();
+    let sum = b.binary(Binary::Add, x, nans).unwrap();
+    let bits = b.op_of_shape(Op::BitcastConvert, &[sum], Shape::array(DType::U8, &[2])).unwrap();
+    let program = b.finish(&[("r", bits)]).unwrap();
+    let naming = Naming { argument: 0, origin: vec![0], extents: vec![2] };
+    let permits = Permits { by_values: true, ..Permits::default() };
+    let prepared = Prepared::new(&program);
+    let traced = prepared.trace(&"v5e/f32/off".parse().unwrap(), &[naming], permits, 1 << 20).unwrap();
+    assert!(traced.results[0].iter().all(|symbol| !symbol.is_known()));
+    assert_eq!(traced.grounds.shows_nan.len(), 1);
 }

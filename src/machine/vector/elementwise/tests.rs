@@ -76,6 +76,55 @@ fn functions_of_subnormals_are_those_of_zeros_but_for_the_odd_ones() {
     }
 }
 
+/// Measured on jaxlib 0.10.2 and 0.12.0.1, on a CPU, for 5e-324 and -5e-324 (FACTS 3.4).
+#[test]
+fn subnormals_of_f64_are_zeros_to_some_functions() {
+    let unit = VectorUnit { flush: true, ..CPU };
+    let tiny = f64::from_bits(1);
+    let infinity = f64::INFINITY;
+    let measured = [
+        (Unary::Abs, [tiny, tiny]),
+        (Unary::Cbrt, [0.0, -0.0]),
+        (Unary::Ceil, [0.0, -0.0]),
+        (Unary::Cosine, [1.0, 1.0]),
+        (Unary::Erf, [0.0, -0.0]),
+        (Unary::Exponential, [1.0, 1.0]),
+        (Unary::ExponentialMinusOne, [tiny, -tiny]),
+        (Unary::Floor, [0.0, -0.0]),
+        (Unary::Log, [-infinity, -infinity]),
+        (Unary::LogPlusOne, [0.0, -0.0]),
+        (Unary::Logistic, [0.5, 0.5]),
+        (Unary::Negate, [-tiny, tiny]),
+        (Unary::RoundNearestAfz, [0.0, -0.0]),
+        (Unary::RoundNearestEven, [0.0, -0.0]),
+        (Unary::Rsqrt, [infinity, -infinity]),
+        (Unary::Sign, [0.0, -0.0]),
+        (Unary::Sine, [tiny, -tiny]),
+        (Unary::Sqrt, [0.0, -0.0]),
+        (Unary::Tan, [tiny, -tiny]),
+        (Unary::Tanh, [0.0, -0.0]),
+    ];
+    for (op, expected) in measured {
+        let mut values = [tiny, -tiny];
+        unary_f64(op, &mut values, &unit);
+        assert_eq!(values.map(f64::to_bits), expected.map(f64::to_bits), "{op:?}: {values:?}");
+    }
+    let pairs = [
+        (Binary::Add, [tiny, 0.0], 0.0),
+        (Binary::Multiply, [-tiny, 2.0], -0.0),
+        (Binary::Maximum, [-1.0, tiny], 0.0),
+        (Binary::Minimum, [1.0, -tiny], -0.0),
+        (Binary::Power, [tiny, 1e-39], 1.0),
+        (Binary::Power, [tiny, 1.0], 0.0),
+        (Binary::Remainder, [tiny, 1.0], tiny),
+        (Binary::Remainder, [tiny, f64::MIN_POSITIVE], tiny),
+    ];
+    for (op, [a, b], expected) in pairs {
+        assert_eq!(binary_f64(op, &[a], &[b], &unit)[0].to_bits(), f64::to_bits(expected), "{op:?} of {a:e} and {b:e}");
+    }
+    assert!(binary_f64(Binary::Remainder, &[1.0], &[tiny], &unit)[0].is_nan());
+}
+
 /// FACTS 3.3: a reciprocal equal to the smallest normal number is flushed too.
 #[test]
 fn the_smallest_normal_reciprocal_is_flushed() {
