@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use crate::ir::{Binary, Builder, Compare, CompareOrder, Op, Precision, Program, Unary, ValueId};
+use crate::ir::{Binary, Builder, Compare, CompareOrder, Op, Precision, Program, Shape, Unary, ValueId};
 use crate::tensor::{DType, Data, Tensor};
 use crate::{Arithmetic, Prepared};
 
@@ -158,40 +158,48 @@ impl Growth {
         self.add(made);
     }
 
+    /// The bits of numbers in another type; of wider ones in two steps, to half of the width and back.
     fn reinterpreted(&mut self) {
         let (dtype, a) = self.any();
-        let alike: Vec<DType> = self.types.iter().copied().filter(|to| to.bits() == dtype.bits()).collect();
-        let to = self.random.one_of(&alike);
-        if dtype != DType::Pred && to != DType::Pred {
-            let shape = self.builder.shape(a).with_dtype(to);
-            let made = self.builder.op_of_shape(Op::BitcastConvert, &[a], shape);
-            self.add(made);
+        if dtype == DType::Pred {
+            return;
         }
+        let to = self.random.below(self.types.len());
+        let to = self.types[to];
+        let (from, width) = (dtype.bits() as usize, to.bits() as usize);
+        let dims = match (from, width) {
+            _ if to == DType::Pred => return,
+            (from, width) if from == width => vec![LANES],
+            (from, width) if from == 2 * width => vec![LANES, 2],
+            _ => return,
+        };
+        let shape = Shape::array(to, &dims);
+        let made = self.builder.op_of_shape(Op::BitcastConvert, &[a], shape);
+        let Some(parts) = self.add(made).filter(|_| from != width) else { return };
+        let half = Op::Slice { start: vec![0, 1], limit: vec![LANES, 2], stride: vec![1, 1] };
+        let half = self.builder.op(half, &[parts]).and_then(|half| self.builder.reshape(half, &[LANES]));
+        self.add(half);
+        let back = self.builder.op_of_shape(Op::BitcastConvert, &[parts], Shape::array(dtype, &[LANES]));
+        self.add(back);
     }
 
     fn moved(&mut self) {
         let (_, [a, b]) = self.two();
         let cut = 1 + self.random.below(LANES - 1);
-        let slice = |start: usize, limit: usize| Op::Slice { start: vec![start], limit: vec![limit], stride: vec![1] };
         let made = match self.random.below(4) {
             0 => self.builder.op(Op::Reverse { dims: vec![0] }, &[a]),
             1 => {
-                let first = self.builder.op(slice(0, cut), &[a]);
-                let last = self.builder.op(slice(cut, LANES), &[b]);
-                let (Some(first), Some(last)) = (self.add(first), self.add(last)) else { return };
+                let (Some(first), Some(last)) = (self.slice(a, 0, cut), self.slice(b, cut, LANES)) else { return };
                 self.builder.op(Op::Concatenate { dim: 0 }, &[first, last])
             }
             2 => {
-                let fill = self.builder.op(slice(cut, cut + 1), &[b]).and_then(|one| self.builder.reshape(one, &[]));
-                let Some(fill) = self.add(fill) else { return };
+                let Some(fill) = self.element(b, cut) else { return };
                 let pad = Op::Pad { low: vec![cut as i64], high: vec![-(cut as i64)], interior: vec![0] };
                 self.builder.op(pad, &[a, fill])
             }
             _ => {
                 let index = self.of(DType::S32);
-                let index = self.builder.op(slice(0, 1), &[index]).and_then(|one| self.builder.reshape(one, &[]));
-                let update = self.builder.op(slice(0, cut), &[b]);
-                let (Some(index), Some(update)) = (self.add(index), self.add(update)) else { return };
+                let (Some(index), Some(update)) = (self.element(index, 0), self.slice(b, 0, cut)) else { return };
                 self.builder.op(Op::DynamicUpdateSlice, &[a, update, index])
             }
         };
@@ -201,24 +209,7 @@ impl Growth {
     fn combined(&mut self) {
         let (dtype, [a, b]) = self.two();
         match self.random.below(4) {
-            0 | 1 => {
-                let binaries = [
-                    Binary::Add,
-                    Binary::Multiply,
-                    Binary::Maximum,
-                    Binary::Minimum,
-                    Binary::And,
-                    Binary::Or,
-                    Binary::Xor,
-                ];
-                let binary = self.random.one_of(&binaries);
-                let inits = [0.0, 1.0, -0.0, f64::NEG_INFINITY, f64::INFINITY];
-                let init = self.random.one_of(&inits);
-                if binary.takes(dtype) && (dtype.is_float() || init.is_finite()) {
-                    let reduced = self.builder.reduce(binary, a, init, &[0]);
-                    self.spread(reduced);
-                }
-            }
+            0 | 1 => self.reduced(dtype, a, b),
             2 if dtype != DType::Pred => {
                 let sums = self.builder.cumsum(a, 0);
                 self.add(sums);
@@ -233,6 +224,67 @@ impl Growth {
                 self.spread(scalar);
             }
             _ => {}
+        }
+    }
+
+    /// Two elements of an array or all, from a number or an element of another one.
+    fn reduced(&mut self, dtype: DType, array: ValueId, other: ValueId) {
+        let binary = self.random.one_of(Binary::ALL);
+        if !binary.takes(dtype) {
+            return;
+        }
+        let cut = self.random.below(LANES - 1);
+        let array = match self.random.below(2) {
+            0 => self.slice(array, cut, cut + 2),
+            _ => Some(array),
+        };
+        let inits = [0.0, 1.0, -0.0, f64::NEG_INFINITY, f64::INFINITY];
+        let init = match self.random.one_of(&inits) {
+            init if self.random.below(3) > 0 && (dtype.is_float() || init.is_finite()) => {
+                self.builder.constant(dtype, init).ok()
+            }
+            _ => self.element(other, cut),
+        };
+        let (Some(array), Some(init)) = (array, init) else { return };
+        let to_apply = self.builder.binary_region(binary, dtype).unwrap();
+        let reduced = self.builder.op(Op::Reduce { dims: vec![0], to_apply }, &[array, init]);
+        self.spread(reduced);
+    }
+
+    fn slice(&mut self, array: ValueId, start: usize, limit: usize) -> Option<ValueId> {
+        let slice = Op::Slice { start: vec![start], limit: vec![limit], stride: vec![1] };
+        let part = self.builder.op(slice, &[array]);
+        self.add(part)
+    }
+
+    fn element(&mut self, array: ValueId, at: usize) -> Option<ValueId> {
+        let part = self.slice(array, at, at + 1)?;
+        let scalar = self.builder.reshape(part, &[]);
+        self.add(scalar)
+    }
+
+    /// An operation on narrow floats once more: on its operands in f32, and its result in f32.
+    fn widened(&mut self) {
+        let (dtype, [a, b]) = self.two();
+        if !dtype.is_float() || dtype == DType::F64 {
+            return;
+        }
+        let binary = self.random.one_of(Binary::ALL);
+        let kind = self.random.below(4);
+        let mut results = Vec::new();
+        for to in [dtype, DType::F32] {
+            let (Ok(a), Ok(b)) = (self.builder.convert(a, to), self.builder.convert(b, to)) else { return };
+            let made = match kind {
+                0 => self.builder.cumsum(a, 0),
+                1 => self.builder.reduce(Binary::Add, a, 0.0, &[0]).and_then(|sum| self.builder.splat(sum, &[LANES])),
+                _ if binary.takes(dtype) => self.builder.binary(binary, a, b),
+                _ => return,
+            };
+            results.extend(self.add(made));
+        }
+        for result in results {
+            let wide = self.builder.convert(result, DType::F32);
+            self.add(wide);
         }
     }
 
@@ -265,6 +317,7 @@ impl Growth {
                 1 => self.combined(),
                 2 => self.reinterpreted(),
                 3 => self.ranked(),
+                4 => self.widened(),
                 _ => self.elementwise(),
             }
         }
@@ -274,8 +327,8 @@ impl Growth {
     }
 }
 
-/// An argument of few different numbers, among them those that rules make exceptions of.
-fn argument(random: &mut Random, dtype: DType) -> Tensor {
+/// An argument of few different numbers, among them those that rules make exceptions of: zeros and subnormals alone where `is_small`.
+fn argument(random: &mut Random, dtype: DType, is_small: bool) -> Tensor {
     if dtype.is_float() {
         let numbers = [
             0.0,
@@ -299,6 +352,7 @@ fn argument(random: &mut Random, dtype: DType) -> Tensor {
             6e-8,
         ];
         let mut one = || match random.below(3) {
+            _ if is_small => random.one_of(&[0.0, -0.0, -0.0, 1e-39, -1e-39]),
             0 => (random.next() >> 40) as f64 / f64::from(1 << 22) - 2.0,
             _ => random.one_of(&numbers),
         };
@@ -372,8 +426,9 @@ fn compared(
     let followed: Vec<(&str, Arithmetic, Traced)> = modes.iter().map(followed).collect();
     let outputs = program.outputs();
     let (mut symbols, mut comparisons) = (0, 0);
-    for _ in 0..trials {
-        let arguments: Vec<Tensor> = shapes.iter().map(|shape| argument(random, shape.element_type())).collect();
+    for trial in 0..trials {
+        let argument = |shape: &&Shape| argument(random, shape.element_type(), trial % 2 == 1);
+        let arguments: Vec<Tensor> = shapes.iter().map(argument).collect();
         let mut first: HashMap<(DType, Symbol), (u64, (usize, ValueId, &str))> = HashMap::new();
         for (text, mode, traced) in &followed {
             let results = prepared.evaluate(mode, &prepared.bind(&arguments).unwrap()).unwrap();
