@@ -1,4 +1,4 @@
-//! Elements with one symbol have the same bits: random programs of all operations, each value of which is a result, followed and run on
+//! Elements with one symbol have the same bits, and are what it says of them: random programs of all operations, each value of which is a result, followed and run on
 //! several units.
 
 use std::collections::{HashMap, HashSet};
@@ -8,6 +8,7 @@ use crate::ir::{Binary, Builder, Compare, CompareOrder, Op, Precision, Program, 
 use crate::tensor::{DType, Data, Tensor};
 use crate::{Arithmetic, Prepared};
 
+use super::symbol::Number;
 use super::{Naming, Permits, Symbol, Traced};
 
 /// The elements of each array.
@@ -44,6 +45,7 @@ struct Growth {
     types: Vec<DType>,
     /// Arrays of [`LANES`] elements, two arguments of each type and then constants first.
     arrays: Vec<(DType, ValueId)>,
+    constants: Vec<(DType, ValueId)>,
     /// All values that are arrays.
     all: Vec<ValueId>,
     random: Random,
@@ -52,8 +54,8 @@ struct Growth {
 impl Growth {
     fn new(types: &[DType], seed: u64) -> Growth {
         let builder = Builder::new("values");
-        let (arrays, all, random) = (Vec::new(), Vec::new(), Random(seed));
-        let mut growth = Growth { builder, types: types.to_vec(), arrays, all, random };
+        let (arrays, constants, all, random) = (Vec::new(), Vec::new(), Vec::new(), Random(seed));
+        let mut growth = Growth { builder, types: types.to_vec(), arrays, constants, all, random };
         for name in ["x", "y"] {
             for dtype in types {
                 let argument = growth.builder.parameter(&format!("{name}_{dtype}"), *dtype, &[LANES]);
@@ -72,6 +74,7 @@ impl Growth {
                 growth.spread(constant);
             }
         }
+        growth.constants = growth.arrays[2 * types.len()..].to_vec();
         growth
     }
 
@@ -158,6 +161,33 @@ impl Growth {
         self.add(made);
     }
 
+    /// An operation with a number that may change nothing.
+    fn joined_with_number(&mut self) {
+        let (dtype, a) = self.any();
+        let constants: Vec<ValueId> =
+            self.constants.iter().filter(|(own, _)| *own == dtype).map(|(_, id)| *id).collect();
+        let constant = self.random.one_of(&constants);
+        let [left, right] = if self.random.below(2) == 0 { [a, constant] } else { [constant, a] };
+        let order = self.random.one_of(&[CompareOrder::Partial, CompareOrder::Total]);
+        let arithmetic =
+            [Binary::Add, Binary::Subtract, Binary::Multiply, Binary::Divide, Binary::Maximum, Binary::Minimum];
+        let integers = [Binary::And, Binary::Or, Binary::Xor, Binary::ShiftLeft, Binary::ShiftRightLogical];
+        let made = match self.random.below(4) {
+            0 => {
+                let order = if dtype.is_float() { order } else { CompareOrder::Partial };
+                self.builder.op(Op::Compare { direction: self.random.one_of(Compare::ALL), order }, &[left, right])
+            }
+            _ => {
+                let binary = self.random.one_of(if dtype.is_float() { &arithmetic[..] } else { &integers });
+                if !binary.takes(dtype) {
+                    return;
+                }
+                self.builder.binary(binary, left, right)
+            }
+        };
+        self.add(made);
+    }
+
     /// The bits of numbers in another type; of wider ones in two steps, to half of the width and back.
     fn reinterpreted(&mut self) {
         let (dtype, a) = self.any();
@@ -229,7 +259,10 @@ impl Growth {
 
     /// Two elements of an array or all, from a number or an element of another one.
     fn reduced(&mut self, dtype: DType, array: ValueId, other: ValueId) {
-        let binary = self.random.one_of(Binary::ALL);
+        let binary = match self.random.below(2) {
+            0 => self.random.one_of(Binary::ALL),
+            _ => self.random.one_of(&[Binary::Add, Binary::Maximum, Binary::Minimum]),
+        };
         if !binary.takes(dtype) {
             return;
         }
@@ -312,12 +345,13 @@ impl Growth {
 
     fn grow(mut self, operations: usize) -> Program {
         for _ in 0..operations {
-            match self.random.below(12) {
+            match self.random.below(16) {
                 0 => self.moved(),
                 1 => self.combined(),
                 2 => self.reinterpreted(),
                 3 => self.ranked(),
                 4 => self.widened(),
+                5 | 6 => self.joined_with_number(),
                 _ => self.elementwise(),
             }
         }
@@ -395,6 +429,34 @@ fn shown_nan(program: &Program, results: &[Tensor], shows: impl Fn(&str) -> bool
     hang
 }
 
+/// Whether an element is all that its symbol says of it.
+fn is_as_known(tensor: &Tensor, at: usize, symbol: Symbol) -> bool {
+    let data = tensor.data();
+    let value = if tensor.dtype().is_float() { data.get_f64(at) } else { 0.0 };
+    let is_number = match symbol.number() {
+        None => true,
+        Some(Number::Float(number)) => {
+            value.is_nan() && number.is_nan() || value.to_bits() == f64::from(number).to_bits()
+        }
+        Some(Number::Double(number)) => value.is_nan() && number.is_nan() || value.to_bits() == number.to_bits(),
+        Some(Number::Integer(number)) => data.get_i64(at) == number,
+    };
+    if !tensor.dtype().is_float() || value.is_nan() {
+        return is_number;
+    }
+    let (is_negative, narrow) = (value.is_sign_negative(), value as f32);
+    let is_of = |dtype: &DType| {
+        let alone = Data::from_f64s(*dtype, &[value]).map(|data| data.get_f64(0));
+        !symbol.is_of(*dtype) || alone.is_some_and(|held| held.to_bits() == value.to_bits())
+    };
+    is_number
+        && !(symbol.is_not_negative() && is_negative)
+        && !(symbol.is_not_minus_zero() && is_negative && value == 0.0)
+        && !(symbol.is_no_zero() && value == 0.0)
+        && (tensor.dtype() == DType::F64 || !(symbol.is_normal() && narrow.is_subnormal()))
+        && crate::tensor::DTYPES.iter().all(is_of)
+}
+
 /// A value as a formula of arguments and constants.
 fn formula(program: &Program, id: ValueId) -> String {
     let instruction = &program.entry().instructions[id];
@@ -443,6 +505,7 @@ fn compared(
                     let (bits, there) = first.entry((result.dtype(), *symbol)).or_insert((found, here));
                     let told =
                         |(at, id, mode): (usize, ValueId, &str)| format!("{at} of {} in {mode}", formula(program, id));
+                    assert!(is_as_known(result, at, *symbol), "{symbol:?}: {}\nof {arguments:?}", told(here));
                     assert_eq!(*bits, found, "{}\n{}\nof {arguments:?}", told(*there), told(here));
                     comparisons += usize::from(!symbol.is_known());
                 }
