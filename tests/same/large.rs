@@ -31,6 +31,32 @@ fn large_programs_are_the_same_at_once() {
     assert_eq!(answer.tried, 0);
 }
 
+/// One large program on two machines is not proven at once: they may round otherwise.
+#[test]
+fn one_large_program_is_two_on_two_machines() {
+    let text =
+        "HloModule m\nENTRY e {\n x = f32[] parameter(0)\n ROOT r = f32[16777217] broadcast(x), dimensions={}\n}\n";
+    let modes = ["v5e/default/off", "cpu/default/off"].map(|mode| mode.parse::<Mode>().unwrap());
+    let settings = Settings { budget: 1 << 10, ..settings("v5e/default/off") };
+    assert!(is_same(&compare(&read(text), &read(text), &settings).unwrap()));
+    // It is too large to be followed, and that is told.
+    let error = compare(&read(text), &read(text), &Settings { modes, ..settings }).unwrap_err().to_string();
+    assert!(error.contains("too large to be followed element by element"), "{error}");
+}
+
+/// What has no meaning here is a premise of a proof, also where both are one program.
+#[test]
+fn one_large_program_rests_on_what_is_not_understood() {
+    let text = embedding(128_256 * 1024, "add").replace(
+        "ROOT r = bf16[8,4]{1,0} add(rows, bias)",
+        "ROOT r = bf16[8,4]{1,0} custom-call(rows, bias), custom_call_target=\"SomeKernel\"",
+    );
+    let import = ulpgate::hlo::lower_with_opaque(&parse(&text).unwrap()).unwrap();
+    let answer = compare(&import, &import, &settings("v5e/default/off")).unwrap();
+    assert!(is_same(&answer), "{answer:?}");
+    assert!(answer.rests_on.iter().any(|one| one.contains("SomeKernel")), "{answer:?}");
+}
+
 /// Values that no result depends on are neither laid out nor followed, in an entry or below it: programs that differ in it alone are
 /// one, and no element of them is computed. The large table is an argument, or made by the program itself.
 #[test]

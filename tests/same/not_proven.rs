@@ -82,3 +82,31 @@ fn a_narrow_sum_is_rounded() {
         assert!(!is_same(&ask(&one, &other, mode, &[])), "{mode}");
     }
 }
+
+/// One of two programs calls a kernel without a meaning here: no input can be run, and nothing is said of them, whichever is first.
+#[test]
+fn a_program_that_calls_a_kernel_alone_is_left_open() {
+    let [sum, kernel] = ["add(x, x)", "custom-call(x), custom_call_target=\"SomeKernel\""].map(|last| {
+        let text = program(&format!("x = f32[4] parameter(0)\n ROOT r = f32[4] {last}"));
+        ulpgate::hlo::lower_with_opaque(&ulpgate::hlo::parse(&text).unwrap()).unwrap()
+    });
+    for [one, other] in [[&sum, &kernel], [&kernel, &sum]] {
+        let answer = compare(one, other, &settings(V5E)).unwrap();
+        let Verdict::Open(missing) = &answer.verdict else { panic!("{answer:?}") };
+        assert!(missing.iter().any(|one| one.contains("SomeKernel")), "{missing:?}");
+        assert_eq!(answer.tried, 0);
+    }
+}
+
+/// A setting of both headers that no machine follows is a premise of their proof.
+#[test]
+fn a_proof_rests_on_what_both_headers_ask() {
+    let text = program("x = f32[4] parameter(0)\n ROOT r = f32[4] add(x, x)");
+    let asks = text.replace("HloModule m", "HloModule m, some_new_option=true");
+    let answer = ask(&asks, &asks, V5E, &[]);
+    assert!(is_same(&answer), "{answer:?}");
+    assert!(answer.rests_on.iter().any(|one| one.contains("some_new_option")), "{answer:?}");
+    let answer = ask(&asks, &text, V5E, &[]);
+    let Verdict::Open(missing) = &answer.verdict else { panic!("{answer:?}") };
+    assert!(missing.iter().any(|one| one.contains("some_new_option") && one.contains("the module")), "{missing:?}");
+}

@@ -183,11 +183,10 @@ impl Alignment {
                 let origin = if side == self.large { vec![0; extents.len()] } else { self.origin(pair, block) };
                 Naming { argument, origin, extents }
             }
-            // One that the other program does not have.
+            // One that the other program does not have: it has fewer, and all of its own have a pair.
             None => {
                 let extents = self.shapes[side][number].dims().to_vec();
-                let argument = self.arguments.len() + 2 * number + side;
-                Naming { argument, origin: vec![0; extents.len()], extents }
+                Naming { argument: number, origin: vec![0; extents.len()], extents }
             }
         };
         (0..self.shapes[side].len()).map(of).collect()
