@@ -111,3 +111,18 @@ fn a_long_sum_in_a_fusion_has_the_promise_of_its_own_order() {
         assert_eq!(outcome(program, "xla-cpu/default/as-compiled", "ramp"), Outcome::Pass, "{}", term.1);
     }
 }
+
+/// Operands of a bit more than bf16 holds lose it on their way into the matrix unit; those of its own bits lose nothing.
+#[test]
+fn operands_of_the_matrix_unit_are_exact_up_to_the_bits_of_bf16() {
+    for bits in [5, 7, 8, 9, 12] {
+        let text = format!(
+            "HloModule m\nENTRY main {{\n x = f32[8,4] parameter(0)\n y = f32[8,4] parameter(1)\n a = f32[8,4] reduce-precision(x), \
+             exponent_bits=8, mantissa_bits={bits}\n b = f32[8,4] reduce-precision(y), exponent_bits=8, mantissa_bits={bits}\n \
+             ROOT r = f32[8,8] dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}\n}}\n"
+        );
+        for mode in ["v5e/default/as-compiled", "v4/default/as-compiled", "v6e/high/as-compiled"] {
+            assert_eq!(outcome_of_text(&text, mode, "normal"), Outcome::Pass, "{mode}, {bits} bits");
+        }
+    }
+}

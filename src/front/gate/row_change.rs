@@ -216,6 +216,9 @@ mod tests {
         let missing = [&[("verdict", "expected-finding", "missing-finding"), ("lost", "203", "0")][..], &witness];
         assert_eq!(of(&missing.concat()), RowChange::Better);
         assert_eq!(of(&[("verdict", "expected-finding", "missing-finding")]), RowChange::Changed);
+        // A finding that came back with less of it.
+        let back = [("verdict", "missing-finding", "expected-finding"), ("max_ulp", "2", "1")];
+        assert_eq!(of(&back), RowChange::Better);
         assert_eq!(of(&[("max_ulp", "3", "")]), RowChange::Changed);
         assert_eq!(of(&[("max_ulp", "", "3")]), RowChange::Changed);
         assert_eq!(of(&[("max_ulp", "", "3"), ("verdict", "pass", "unexpected-finding")]), RowChange::Worse);
