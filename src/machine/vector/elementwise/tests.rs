@@ -161,7 +161,7 @@ fn same(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
 }
 
-/// The processor's own, subnormals kept or flushed before and after.
+/// The processor's own, subnormals kept or flushed before and after; a remainder takes its divisor alone as zero.
 #[test]
 fn operations_of_f64_are_those_of_ieee() {
     type Operation = fn(f64, f64) -> f64;
@@ -176,7 +176,8 @@ fn operations_of_f64_are_those_of_ieee() {
     for (op, of) in operations {
         for (a, b) in SPECIAL.iter().flat_map(|a| SPECIAL.iter().map(move |b| (*a, *b))) {
             assert!(same(binary_f64(op, &[a], &[b], &CPU)[0], of(a, b)), "{a} {op:?} {b}");
-            assert!(same(binary_f64(op, &[a], &[b], &TPU)[0], flush(of(flush(a), flush(b)))), "{a} {op:?} {b}");
+            let flushed = if op == Binary::Remainder { of(a, flush(b)) } else { flush(of(flush(a), flush(b))) };
+            assert!(same(binary_f64(op, &[a], &[b], &TPU)[0], flushed), "{a} {op:?} {b}");
         }
     }
     // IEEE 754-2019 9.6: NaN first, +0 above -0; a TPU takes the second of two zeros.
@@ -230,7 +231,7 @@ fn functions_of_f64_are_the_nearest() {
     for (unary, x, y) in known {
         assert!(same(of(unary, x, &CPU), y), "{unary:?} {x}: {}", of(unary, x, &CPU));
     }
-    assert!(same(of(Unary::Negate, 1e-310, &TPU), -0.0) && same(of(Unary::Negate, 1e-310, &CPU), -1e-310));
+    assert!([&TPU, &CPU].iter().all(|unit| same(of(Unary::Negate, 1e-310, unit), -1e-310)));
     assert!(same(of(Unary::Negate, f64::MIN_POSITIVE, &TPU), -f64::MIN_POSITIVE));
 }
 
