@@ -83,6 +83,10 @@ fn checks_that_all_abstain_are_no_pass() {
     assert!(ran.err.contains("nothing was judged: 2 checks of 2 cases abstained"), "{}", ran.err);
     folder.exits(2, &["report"]);
     folder.exits(2, &["merge", "reports", "--out", "merged"]);
+    // A finding that is expected, and of which nothing is said, is missing.
+    let missing = edited(&one, &[("expect = \"report\"", "expect = \"finding\"")]);
+    let ran = Folder::new(&[("softmax", &missing)]).exits(1, &["run"]);
+    assert!(ran.out.contains("missing"), "{}", ran.out);
     // Beside a check that judges, it is told.
     let both = Folder::new(&[("softmax", &one), ("tiny", TINY)]);
     let ran = both.exits(0, &["run"]);
