@@ -224,6 +224,27 @@ fn raw_bytes_of_another_type_are_refused() {
     assert_eq!(err.matches("out.npy").count(), 1, "{err}");
 }
 
+/// Dims of one element may be there or not, in inputs and results; other dims are refused.
+#[test]
+fn dims_of_one_element_are_no_other_shape() {
+    let folder = Folder::new(&[]);
+    folder.write("m.hlo", "HloModule m\nENTRY main { x = f32[1,2,3] parameter(0) ROOT y = f32[1,2,3] add(x, x) }\n");
+    let array = |dims: &[usize]| Tensor::new(dims, Data::F32((1..7).map(|v| v as f32).collect()));
+    let doubled = |dims: &[usize]| Tensor::new(dims, Data::F32((1..7).map(|v| 2.0 * v as f32).collect()));
+    let save = |name: &str, key: &str, tensor: Tensor| {
+        std::fs::write(folder.path(name), npz::write(&[(key.to_string(), tensor)]).unwrap()).unwrap();
+    };
+    let judge = ["judge", "out.npz", "--program", "m.hlo", "--inputs", "in.npz"];
+    for dims in [&[2, 3][..], &[2, 1, 3], &[1, 2, 3, 1]] {
+        save("in.npz", "x", array(dims));
+        save("out.npz", "out0", doubled(dims));
+        assert!(folder.exits(0, &judge).out.starts_with("out0 f32[1,2,3]: BITS"), "{dims:?}");
+    }
+    save("out.npz", "out0", doubled(&[3, 2]));
+    let err = folder.exits(2, &judge).err;
+    assert!(err.contains("out0 is f32[3,2], but the program has f32[1,2,3]"), "{err}");
+}
+
 /// Two elements of two raw bytes, as `numpy.save` writes them.
 fn raw_array() -> Vec<u8> {
     let header = format!("{:<117}\n", "{'descr': '|V2', 'fortran_order': False, 'shape': (2,), }");
