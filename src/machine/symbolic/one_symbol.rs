@@ -4,7 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use crate::ir::{Binary, Builder, Compare, CompareOrder, Op, Precision, Program, Shape, Unary, ValueId};
+use crate::ir::{
+    Binary, Builder, Compare, CompareOrder, GatherDims, Op, Precision, Program, ScatterDims, Shape, Unary, ValueId,
+    Window, WindowDim,
+};
 use crate::tensor::{DType, Data, Tensor};
 use crate::{Arithmetic, Prepared};
 
@@ -171,7 +174,18 @@ impl Growth {
         let order = self.random.one_of(&[CompareOrder::Partial, CompareOrder::Total]);
         let arithmetic =
             [Binary::Add, Binary::Subtract, Binary::Multiply, Binary::Divide, Binary::Maximum, Binary::Minimum];
-        let integers = [Binary::And, Binary::Or, Binary::Xor, Binary::ShiftLeft, Binary::ShiftRightLogical];
+        let integers = [
+            Binary::Add,
+            Binary::Subtract,
+            Binary::Multiply,
+            Binary::Divide,
+            Binary::And,
+            Binary::Or,
+            Binary::Xor,
+            Binary::ShiftLeft,
+            Binary::ShiftRightArithmetic,
+            Binary::ShiftRightLogical,
+        ];
         let made = match self.random.below(4) {
             0 => {
                 let order = if dtype.is_float() { order } else { CompareOrder::Partial };
@@ -236,12 +250,67 @@ impl Growth {
         self.add(made);
     }
 
+    /// Elements that an array of s32 names.
+    fn indexed(&mut self) {
+        let (dtype, [a, b]) = self.two();
+        let index = self.of(DType::S32);
+        let made = match self.random.below(3) {
+            0 => {
+                let dims = GatherDims {
+                    collapsed_slice_dims: vec![0],
+                    start_index_map: vec![0],
+                    index_vector_dim: 1,
+                    slice_sizes: vec![1],
+                    ..GatherDims::default()
+                };
+                self.builder.op(Op::Gather(dims), &[a, index])
+            }
+            1 => {
+                let Some(start) = self.element(index, 0) else { return };
+                let part = self.builder.op(Op::DynamicSlice { sizes: vec![2] }, &[a, start]);
+                let (Some(part), Some(rest)) = (self.add(part), self.slice(b, 0, 2)) else { return };
+                self.builder.op(Op::Concatenate { dim: 0 }, &[part, rest])
+            }
+            _ => {
+                let binaries = [None, Some(Binary::Add), Some(Binary::Maximum), Some(Binary::Multiply)];
+                let to_apply = match self.random.one_of(&binaries).filter(|binary| binary.takes(dtype)) {
+                    Some(binary) => self.builder.binary_region(binary, dtype).unwrap(),
+                    None => self
+                        .builder
+                        .region("second", |b| {
+                            b.parameter("lhs", dtype, &[])?;
+                            b.parameter("rhs", dtype, &[])
+                        })
+                        .unwrap(),
+                };
+                let dims = ScatterDims {
+                    inserted_window_dims: vec![0],
+                    scatter_dims_to_operand_dims: vec![0],
+                    index_vector_dim: 1,
+                    ..ScatterDims::default()
+                };
+                self.builder.op(Op::Scatter { dims, to_apply }, &[a, index, b])
+            }
+        };
+        self.add(made);
+    }
+
     fn combined(&mut self) {
         let (dtype, [a, b]) = self.two();
         match self.random.below(4) {
             0 | 1 => self.reduced(dtype, a, b),
             2 if dtype != DType::Pred => {
-                let sums = self.builder.cumsum(a, 0);
+                let sums = match self.random.below(2) {
+                    0 => self.builder.cumsum(a, 0),
+                    _ => {
+                        let binary = self.random.one_of(&[Binary::Add, Binary::Maximum, Binary::Minimum]);
+                        let to_apply = self.builder.binary_region(binary, dtype).unwrap();
+                        let number = self.random.one_of(&[0.0, -0.0, 1.0]);
+                        let init = self.builder.constant(dtype, number).unwrap();
+                        let window = Window(vec![WindowDim { pad_high: 1, ..WindowDim::of_size(2) }]);
+                        self.builder.op(Op::ReduceWindow { window, to_apply }, &[a, init])
+                    }
+                };
                 self.add(sums);
             }
             3 if dtype.is_float() => {
@@ -345,13 +414,14 @@ impl Growth {
 
     fn grow(mut self, operations: usize) -> Program {
         for _ in 0..operations {
-            match self.random.below(16) {
+            match self.random.below(17) {
                 0 => self.moved(),
                 1 => self.combined(),
                 2 => self.reinterpreted(),
                 3 => self.ranked(),
                 4 => self.widened(),
                 5 | 6 => self.joined_with_number(),
+                7 => self.indexed(),
                 _ => self.elementwise(),
             }
         }
