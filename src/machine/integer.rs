@@ -22,7 +22,7 @@ pub(super) fn convert(value: Value, to: DType, unit: &VectorUnit) -> Value {
     match (value, to) {
         (Value::Float(from, values), to) if from == to => Value::Float(from, values),
         (Value::Float(_, values), DType::F64) => {
-            let seen = |v: f32| f64::from(if unit.flush { flush_f32(v) } else { v });
+            let seen = |v: f32| f64::from(if unit.flushes_beside_f64() { flush_f32(v) } else { v });
             Value::double(values.iter().map(|v| seen(*v)).collect())
         }
         // Every other type held in f32 is part of f32.
@@ -79,7 +79,7 @@ fn of_doubles(values: &[f64], to: DType, unit: &VectorUnit) -> Vec<f32> {
         Some(format) => values.iter().map(|v| round_f64(format, *v, Direction::NearestEven) as f32).collect(),
         None => values.iter().map(|v| *v as f32).collect(),
     };
-    if unit.flush && first == Some(DType::F32) {
+    if unit.flushes_beside_f64() && first == Some(DType::F32) {
         narrow.iter_mut().for_each(|v| *v = flush_f32(*v));
     }
     vector::round_to(to, &mut narrow);

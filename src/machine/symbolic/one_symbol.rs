@@ -51,6 +51,7 @@ struct Growth {
     constants: Vec<(DType, ValueId)>,
     /// All values that are arrays.
     all: Vec<ValueId>,
+    last: Option<(DType, [ValueId; 2])>,
     random: Random,
 }
 
@@ -58,7 +59,7 @@ impl Growth {
     fn new(types: &[DType], seed: u64) -> Growth {
         let builder = Builder::new("values");
         let (arrays, constants, all, random) = (Vec::new(), Vec::new(), Vec::new(), Random(seed));
-        let mut growth = Growth { builder, types: types.to_vec(), arrays, constants, all, random };
+        let mut growth = Growth { builder, types: types.to_vec(), arrays, constants, all, last: None, random };
         for name in ["x", "y"] {
             for dtype in types {
                 let argument = growth.builder.parameter(&format!("{name}_{dtype}"), *dtype, &[LANES]);
@@ -69,8 +70,10 @@ impl Growth {
             let numbers: &[f64] = match dtype {
                 DType::Pred => &[0.0, 1.0],
                 dtype if dtype.is_float() => &[0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 3.0, f64::INFINITY, f64::NEG_INFINITY],
-                dtype if dtype.is_signed() => &[0.0, 1.0, -1.0, 2.0, 7.0],
-                _ => &[0.0, 1.0, 2.0, 7.0],
+                dtype if dtype.bits() <= 8 && dtype.is_signed() => &[0.0, 1.0, -1.0, 2.0, 7.0, 15.0, -16.0],
+                dtype if dtype.bits() <= 8 => &[0.0, 1.0, 2.0, 7.0, 15.0, 240.0],
+                dtype if dtype.is_signed() => &[0.0, 1.0, -1.0, 2.0, 16.0, 31.0, 65535.0, -65536.0],
+                _ => &[0.0, 1.0, 2.0, 16.0, 31.0, 65535.0, 4294901760.0],
             };
             for number in numbers {
                 let constant = growth.builder.constant(*dtype, *number);
@@ -116,9 +119,15 @@ impl Growth {
         (dtype, self.of(dtype))
     }
 
+    /// Two values of a type: at times those of the operation before, of which another function may have the same symbol.
     fn two(&mut self) -> (DType, [ValueId; 2]) {
+        if let Some(last) = self.last.filter(|_| self.random.below(3) == 0) {
+            return last;
+        }
         let (dtype, one) = self.any();
-        (dtype, [one, self.of(dtype)])
+        let two = (dtype, [one, self.of(dtype)]);
+        self.last = Some(two);
+        two
     }
 
     fn elementwise(&mut self) {

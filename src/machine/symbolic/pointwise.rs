@@ -161,8 +161,7 @@ fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
                 && from.bits() + u32::from(!from.is_signed() && to.is_signed()) <= to.bits()
         }
     };
-    // A unit that flushes takes subnormals of f32 for zeros (FACTS 3.4).
-    let widens = flush && to == DType::F64 && from.is_float() && from != to;
+    let widens = unit.flushes_beside_f64() && to == DType::F64 && from.is_float() && from != to;
     let element = |symbol: &Symbol| match symbol.number() {
         _ if widens => symbol.flush(),
         _ if keeps => *symbol,

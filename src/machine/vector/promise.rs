@@ -55,9 +55,24 @@ impl VectorUnit {
         (is_f32 && to == DType::S32 && self.eup != Eup::Exact).then_some(i32::MAX)
     }
 
+    /// Whether subnormals of f32 are zeros between f32 and f64: on XLA:CPU. The f64 of a TPU is a pair of f32 (FACTS 3.4, 9.3).
+    pub fn flushes_beside_f64(&self) -> bool {
+        self.flush && self.eup == Eup::Exact
+    }
+
     /// The magnitude below which a narrower float makes zeros of floats of this type; 0 where it makes none.
     pub fn narrowed_floor(&self, from: DType) -> f64 {
         if self.flushes_narrowed(from) { F32.min_normal() } else { 0.0 }
+    }
+
+    /// The magnitude below which a conversion makes zeros of numbers; 0 where it makes none.
+    pub fn conversion_floor(&self, from: DType, to: DType) -> f64 {
+        let is_narrower = !from.format().zip(to.format()).is_some_and(|(from, to)| from.is_part_of(to));
+        match (from == DType::F64) != (to == DType::F64) {
+            true if self.flushes_beside_f64() => F32.min_normal(),
+            _ if is_narrower => self.narrowed_floor(from),
+            _ => 0.0,
+        }
     }
 
     /// This unit as it computes a function of which an accuracy is asked.

@@ -229,8 +229,8 @@ impl Maker<'_> {
         let steps = conversion_steps(from, to).filter_map(DType::format);
         let keeps = |to: &&Format| !from.format().is_some_and(|from| from.is_part_of(to));
         let formats: Vec<Format> = steps.filter(keeps).copied().collect();
-        let floor = self.unit.narrowed_floor(from);
-        if formats.is_empty() { Latitude::Exact { floor: 0.0 } } else { rounded(floor, formats) }
+        let floor = self.unit.conversion_floor(from, to);
+        if formats.is_empty() { Latitude::Exact { floor } } else { rounded(floor, formats) }
     }
 
     fn unary(&self, unary: Unary, instruction: &Instruction, dtype: DType, floor: f64) -> Latitude {

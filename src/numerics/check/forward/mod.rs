@@ -142,7 +142,7 @@ impl<'a> Forward<'a> {
                 let from = shapes[0].dtype().ok_or_else(refuse)?;
                 let kept = |to: DType| from.format().zip(to.format()).is_some_and(|(from, to)| from.is_part_of(to));
                 let steps = || conversion_steps(from, dtype).filter(|to| !kept(*to)).filter_map(|to| to.format());
-                let floor = if kept(dtype) { 0.0 } else { self.unit.narrowed_floor(from) };
+                let floor = self.unit.conversion_floor(from, dtype);
                 each(&|e| steps().fold(e.flush(floor), Element::round))
             }
             (Op::ReducePrecision { exponent_bits, mantissa_bits }, [_]) => {
