@@ -44,7 +44,7 @@ fn one_large_program_is_two_on_two_machines() {
     assert!(error.contains("too large to be followed element by element"), "{error}");
 }
 
-/// What has no meaning here is a premise of a proof, also where both are one program.
+/// A kernel without a meaning here is a premise of a proof, also where both are one program.
 #[test]
 fn one_large_program_rests_on_what_is_not_understood() {
     let text = embedding(128_256 * 1024, "add").replace(

@@ -91,7 +91,7 @@ fn bf16_is_reached_through_f32() {
     assert_eq!(of(Value::double(vec![1.0 + 2f64.powi(-8) + 2f64.powi(-40)]), DType::BF16), [1.0]);
 }
 
-/// Subnormals of f32 are zeros of their sign between f32 and f64 on XLA:CPU, and themselves elsewhere (FACTS 3.4).
+/// Subnormals of f32 are zeros of their sign between f32 and f64 on a CPU that flushes, and themselves elsewhere (FACTS 3.4).
 #[test]
 fn f32_and_f64_exchange_no_subnormals_on_a_cpu_that_flushes() {
     let (zeros, kept) = ([0.0f32, -0.0], [1e-39, -1e-39]);

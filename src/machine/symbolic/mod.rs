@@ -129,6 +129,4 @@ fn name_elements(shape: &Shape, naming: &Naming) -> Symbols {
 }
 
 #[cfg(test)]
-mod one_symbol;
-#[cfg(test)]
 mod tests;

@@ -55,7 +55,7 @@ impl VectorUnit {
         (is_f32 && to == DType::S32 && self.eup != Eup::Exact).then_some(i32::MAX)
     }
 
-    /// Whether subnormals of f32 are zeros between f32 and f64: on XLA:CPU. The f64 of a TPU is a pair of f32 (FACTS 3.4, 9.3).
+    /// Whether subnormals of f32 are zeros between f32 and f64: on a CPU that flushes. The f64 of a TPU is a pair of f32 (FACTS 3.4, 9.3).
     pub fn flushes_beside_f64(&self) -> bool {
         self.flush && self.eup == Eup::Exact
     }

@@ -232,7 +232,8 @@ pub fn streams(trial: u64) -> Streams {
 
 /// An argument of a trial. Of four trials in a row one has ties, zeros, subnormals and infinities among its numbers, one positive
 /// numbers in every other argument, as variances and counts are, and one arguments whose products end near the least normal
-/// number of f32, every other time in rows of equal numbers. From the 33rd trial on, three of eight are scores of tokens.
+/// number of f32, every other time in rows of equal numbers. From the 33rd trial on, three of eight are scores of tokens. One of
+/// sixteen has zeros of both signs and subnormals for most of its numbers: only then do two -0 meet.
 fn fill(trial: u64, argument: usize, shape: &Shape, integers: IntegerRange) -> Tensor {
     let streams = streams(trial);
     let (mut sampler, mut pace) = (streams.sampler(argument as u64, 0), Pace::default());
@@ -254,7 +255,11 @@ fn fill(trial: u64, argument: usize, shape: &Shape, integers: IntegerRange) -> T
             pace.spend(16);
             let value = sampler.normal() * scale;
             let value = if positive { value.abs() } else { value };
-            if trial % 4 == 3 && !is_scores && sampler.below(16) == 0 { special(sampler, value) } else { value }
+            match trial % 4 == 3 && !is_scores {
+                true if trial % 16 == 7 && sampler.below(4) > 0 => small_or_zero(sampler, value),
+                true if sampler.below(16) == 0 => special(sampler, value),
+                _ => value,
+            }
         };
         let equal = if trial % 8 == 6 { shape.dims().last().copied().unwrap_or(1).max(1) } else { 1 };
         let each = (0..count.div_ceil(equal)).map(|_| value(&mut sampler));
@@ -300,6 +305,15 @@ pub fn floats(dtype: DType, values: &[f64]) -> Option<Data> {
 /// A number rounded to a float type.
 pub fn nearest(dtype: DType, value: f64) -> f64 {
     dtype.format().map_or(value, |format| round_f64(format, value, Direction::NearestEven))
+}
+
+/// A zero of either sign, or a subnormal of f32.
+fn small_or_zero(sampler: &mut Sampler, value: f64) -> f64 {
+    match sampler.below(3) {
+        0 => 0.0,
+        1 => -0.0,
+        _ => 1e-40 * value.clamp(-1.0, 1.0),
+    }
 }
 
 fn special(sampler: &mut Sampler, value: f64) -> f64 {

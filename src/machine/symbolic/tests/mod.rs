@@ -1,3 +1,6 @@
+mod one_symbol;
+mod random_program;
+
 use super::{Naming, Permits, Symbol};
 use crate::ir::{Binary, Builder, Compare, Mark, Op, Program, Shape, Unary};
 use crate::tensor::{DTYPES, DType, Data, Tensor};
