@@ -1,8 +1,8 @@
 //! Random programs of all operations on arrays of a few elements, each value of which is a result.
 
 use crate::ir::{
-    Binary, Builder, Compare, CompareOrder, GatherDims, Op, Precision, Program, ScatterDims, Shape, Unary, ValueId,
-    Window, WindowDim,
+    Binary, Builder, Compare, CompareOrder, GatherDims, Op, Precision, Program, ScatterDims, Shape, ShapeError, Unary,
+    ValueId, Window, WindowDim,
 };
 use crate::tensor::DType;
 
@@ -39,6 +39,8 @@ pub struct RandomProgram {
     /// All values that are arrays.
     all: Vec<ValueId>,
     last: Option<(DType, [ValueId; 2])>,
+    /// Operations with their operands and results.
+    made: Vec<(Op, Vec<ValueId>, Shape)>,
     random: Random,
 }
 
@@ -47,7 +49,16 @@ impl RandomProgram {
     pub fn new(types: &[DType], seed: u64) -> RandomProgram {
         let builder = Builder::new("values");
         let (arrays, constants, all, random) = (Vec::new(), Vec::new(), Vec::new(), Random(seed));
-        let mut program = RandomProgram { builder, types: types.to_vec(), arrays, constants, all, last: None, random };
+        let mut program = RandomProgram {
+            builder,
+            types: types.to_vec(),
+            arrays,
+            constants,
+            all,
+            last: None,
+            made: Vec::new(),
+            random,
+        };
         for name in ["x", "y"] {
             for dtype in types {
                 let argument = program.builder.parameter(&format!("{name}_{dtype}"), *dtype, &[LANES]);
@@ -81,6 +92,49 @@ impl RandomProgram {
             self.arrays.push((dtype, id));
         }
         Some(id)
+    }
+
+    fn op(&mut self, op: Op, operands: &[ValueId]) -> Result<ValueId, ShapeError> {
+        let id = self.builder.op(op.clone(), operands)?;
+        self.made.push((op, operands.to_vec(), self.builder.shape(id).clone()));
+        Ok(id)
+    }
+
+    /// An operation once more, with an operand that is another one in part or as a whole: a key that leaves it out meets its own.
+    fn twin(&mut self) {
+        if self.made.is_empty() {
+            return;
+        }
+        let made = self.random.below(self.made.len());
+        let (op, mut operands, shape) = self.made[made].clone();
+        let slot = self.random.below(operands.len());
+        let Some(dtype) = self.builder.shape(operands[slot]).dtype() else { return };
+        let [length] = *self.builder.shape(operands[slot]).dims() else { return };
+        let other = self.of(dtype);
+        let other = if length == LANES { Some(other) } else { self.slice(other, 0, length.min(LANES)) };
+        operands[slot] = match (self.random.below(3), other) {
+            (0, Some(other)) => other,
+            (_, Some(other)) if length > 1 => {
+                let cut = 1 + self.random.below(length - 1);
+                let parts = [self.slice(operands[slot], 0, cut), self.slice(other, cut, length)];
+                let [Some(first), Some(last)] = parts else { return };
+                let Ok(joined) = self.builder.op(Op::Concatenate { dim: 0 }, &[first, last]) else { return };
+                joined
+            }
+            _ => return,
+        };
+        let Ok(made) = self.builder.op_of_shape(op, &operands, shape.clone()) else { return };
+        match shape {
+            Shape::Tuple(parts) => {
+                for element in 0..parts.len() {
+                    let element = self.builder.tuple_element(made, element);
+                    self.add(element);
+                }
+            }
+            Shape::Array { .. } => {
+                self.add::<()>(Ok(made));
+            }
+        }
     }
 
     fn spread<E>(&mut self, scalar: Result<ValueId, E>) {
@@ -123,30 +177,33 @@ impl RandomProgram {
         let order = self.random.one_of(&[CompareOrder::Partial, CompareOrder::Partial, CompareOrder::Total]);
         let made = match self.random.below(12) {
             0..=4 => {
-                let binary = self.random.one_of(Binary::ALL);
+                let bitwise = [Binary::And, Binary::Or, Binary::Xor, Binary::Add];
+                let of_bits = dtype.is_integer() && self.random.below(2) == 0;
+                let binary = self.random.one_of(if of_bits { &bitwise } else { Binary::ALL });
                 if !binary.takes(dtype) {
                     return;
                 }
-                self.builder.binary(binary, a, b)
+                self.op(Op::Binary(binary), &[a, b])
             }
             5 | 6 => {
                 let unary = self.random.one_of(Unary::ALL);
                 if !unary.takes(dtype) {
                     return;
                 }
-                self.builder.unary(unary, a)
+                self.op(Op::Unary(unary), &[a])
             }
             7 => {
                 let order = if dtype.is_float() { order } else { CompareOrder::Partial };
-                self.builder.op(Op::Compare { direction: self.random.one_of(Compare::ALL), order }, &[a, b])
+                let direction = self.random.one_of(Compare::ALL);
+                self.op(Op::Compare { direction, order }, &[a, b])
             }
             8 => {
                 let predicate = self.of(DType::Pred);
-                self.builder.select(predicate, a, b)
+                self.op(Op::Select, &[predicate, a, b])
             }
             9 => {
                 let end = self.of(dtype);
-                self.builder.op(Op::Clamp, &[a, b, end])
+                self.op(Op::Clamp, &[a, b, end])
             }
             10 => {
                 let to = self.random.below(self.types.len());
@@ -155,7 +212,7 @@ impl RandomProgram {
             _ => {
                 let bits = [(8, 7), (8, 23), (5, 10), (5, 2), (4, 3), (8, 10)];
                 let (exponent_bits, mantissa_bits) = self.random.one_of(&bits);
-                self.builder.op(Op::ReducePrecision { exponent_bits, mantissa_bits }, &[a])
+                self.op(Op::ReducePrecision { exponent_bits, mantissa_bits }, &[a])
             }
         };
         self.add(made);
@@ -186,14 +243,15 @@ impl RandomProgram {
         let made = match self.random.below(4) {
             0 => {
                 let order = if dtype.is_float() { order } else { CompareOrder::Partial };
-                self.builder.op(Op::Compare { direction: self.random.one_of(Compare::ALL), order }, &[left, right])
+                let direction = self.random.one_of(Compare::ALL);
+                self.op(Op::Compare { direction, order }, &[left, right])
             }
             _ => {
                 let binary = self.random.one_of(if dtype.is_float() { &arithmetic[..] } else { &integers });
                 if !binary.takes(dtype) {
                     return;
                 }
-                self.builder.binary(binary, left, right)
+                self.op(Op::Binary(binary), &[left, right])
             }
         };
         self.add(made);
@@ -218,7 +276,7 @@ impl RandomProgram {
         let made = self.builder.op_of_shape(Op::BitcastConvert, &[a], shape);
         let Some(parts) = self.add(made).filter(|_| from != width) else { return };
         let half = Op::Slice { start: vec![0, 1], limit: vec![LANES, 2], stride: vec![1, 1] };
-        let half = self.builder.op(half, &[parts]).and_then(|half| self.builder.reshape(half, &[LANES]));
+        let half = self.op(half, &[parts]).and_then(|half| self.builder.reshape(half, &[LANES]));
         self.add(half);
         let back = self.builder.op_of_shape(Op::BitcastConvert, &[parts], Shape::array(dtype, &[LANES]));
         self.add(back);
@@ -228,20 +286,20 @@ impl RandomProgram {
         let (_, [a, b]) = self.two();
         let cut = 1 + self.random.below(LANES - 1);
         let made = match self.random.below(4) {
-            0 => self.builder.op(Op::Reverse { dims: vec![0] }, &[a]),
+            0 => self.op(Op::Reverse { dims: vec![0] }, &[a]),
             1 => {
                 let (Some(first), Some(last)) = (self.slice(a, 0, cut), self.slice(b, cut, LANES)) else { return };
-                self.builder.op(Op::Concatenate { dim: 0 }, &[first, last])
+                self.op(Op::Concatenate { dim: 0 }, &[first, last])
             }
             2 => {
                 let Some(fill) = self.element(b, cut) else { return };
                 let pad = Op::Pad { low: vec![cut as i64], high: vec![-(cut as i64)], interior: vec![0] };
-                self.builder.op(pad, &[a, fill])
+                self.op(pad, &[a, fill])
             }
             _ => {
                 let index = self.of(DType::S32);
                 let (Some(index), Some(update)) = (self.element(index, 0), self.slice(b, 0, cut)) else { return };
-                self.builder.op(Op::DynamicUpdateSlice, &[a, update, index])
+                self.op(Op::DynamicUpdateSlice, &[a, update, index])
             }
         };
         self.add(made);
@@ -260,13 +318,13 @@ impl RandomProgram {
                     slice_sizes: vec![1],
                     ..GatherDims::default()
                 };
-                self.builder.op(Op::Gather(dims), &[a, index])
+                self.op(Op::Gather(dims), &[a, index])
             }
             1 => {
                 let Some(start) = self.element(index, 0) else { return };
-                let part = self.builder.op(Op::DynamicSlice { sizes: vec![2] }, &[a, start]);
+                let part = self.op(Op::DynamicSlice { sizes: vec![2] }, &[a, start]);
                 let (Some(part), Some(rest)) = (self.add(part), self.slice(b, 0, 2)) else { return };
-                self.builder.op(Op::Concatenate { dim: 0 }, &[part, rest])
+                self.op(Op::Concatenate { dim: 0 }, &[part, rest])
             }
             _ => {
                 let binaries = [None, Some(Binary::Add), Some(Binary::Maximum), Some(Binary::Multiply)];
@@ -286,7 +344,7 @@ impl RandomProgram {
                     index_vector_dim: 1,
                     ..ScatterDims::default()
                 };
-                self.builder.op(Op::Scatter { dims, to_apply }, &[a, index, b])
+                self.op(Op::Scatter { dims, to_apply }, &[a, index, b])
             }
         };
         self.add(made);
@@ -305,7 +363,7 @@ impl RandomProgram {
                         let number = self.random.one_of(&[0.0, -0.0, 1.0]);
                         let init = self.builder.constant(dtype, number).unwrap();
                         let window = Window(vec![WindowDim { pad_high: 1, ..WindowDim::of_size(2) }]);
-                        self.builder.op(Op::ReduceWindow { window, to_apply }, &[a, init])
+                        self.op(Op::ReduceWindow { window, to_apply }, &[a, init])
                     }
                 };
                 self.add(sums);
@@ -346,13 +404,13 @@ impl RandomProgram {
         };
         let (Some(array), Some(init)) = (array, init) else { return };
         let to_apply = self.builder.binary_region(binary, dtype).unwrap();
-        let reduced = self.builder.op(Op::Reduce { dims: vec![0], to_apply }, &[array, init]);
+        let reduced = self.op(Op::Reduce { dims: vec![0], to_apply }, &[array, init]);
         self.spread(reduced);
     }
 
     fn slice(&mut self, array: ValueId, start: usize, limit: usize) -> Option<ValueId> {
         let slice = Op::Slice { start: vec![start], limit: vec![limit], stride: vec![1] };
-        let part = self.builder.op(slice, &[array]);
+        let part = self.op(slice, &[array]);
         self.add(part)
     }
 
@@ -376,7 +434,7 @@ impl RandomProgram {
             let made = match kind {
                 0 => self.builder.cumsum(a, 0),
                 1 => self.builder.reduce(Binary::Add, a, 0.0, &[0]).and_then(|sum| self.builder.splat(sum, &[LANES])),
-                _ if binary.takes(dtype) => self.builder.binary(binary, a, b),
+                _ if binary.takes(dtype) => self.op(Op::Binary(binary), &[a, b]),
                 _ => return,
             };
             results.extend(self.add(made));
@@ -397,7 +455,7 @@ impl RandomProgram {
             0 => (self.builder.sort(&[a], 0, stable, direction, order), 0),
             1 => (self.builder.sort(&[a, b], 0, true, direction, order), 2),
             _ if dtype == DType::Pred => return,
-            _ => (self.builder.op(Op::TopK { k: LANES, largest: stable }, &[a]), 2),
+            _ => (self.op(Op::TopK { k: LANES, largest: stable }, &[a]), 2),
         };
         let Ok(tuple) = tuple else { return };
         if count == 0 {
@@ -412,7 +470,7 @@ impl RandomProgram {
     /// The program after so many operations.
     pub fn grow(mut self, operations: usize) -> Program {
         for _ in 0..operations {
-            match self.random.below(17) {
+            match self.random.below(20) {
                 0 => self.moved(),
                 1 => self.combined(),
                 2 => self.reinterpreted(),
@@ -420,6 +478,7 @@ impl RandomProgram {
                 4 => self.widened(),
                 5 | 6 => self.joined_with_number(),
                 7 => self.indexed(),
+                8..=10 => self.twin(),
                 _ => self.elementwise(),
             }
         }
