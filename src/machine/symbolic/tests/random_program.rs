@@ -1,5 +1,7 @@
 //! Random programs of all operations on arrays of a few elements, each value of which is a result.
 
+use std::collections::BTreeMap;
+
 use crate::ir::{
     Binary, Builder, Compare, CompareOrder, GatherDims, Op, Precision, Program, ScatterDims, Shape, ShapeError, Unary,
     ValueId, Window, WindowDim,
@@ -29,6 +31,9 @@ impl Random {
     }
 }
 
+/// An operation with its operands and its result.
+type Made = (Op, Vec<ValueId>, Shape);
+
 /// A program that grows by one operation at a time.
 pub struct RandomProgram {
     builder: Builder,
@@ -39,8 +44,8 @@ pub struct RandomProgram {
     /// All values that are arrays.
     all: Vec<ValueId>,
     last: Option<(DType, [ValueId; 2])>,
-    /// Operations with their operands and results.
-    made: Vec<(Op, Vec<ValueId>, Shape)>,
+    /// Operations with their operands and results, by opcode: those that are seldom are as likely to be repeated as others.
+    made: BTreeMap<String, Vec<Made>>,
     random: Random,
 }
 
@@ -56,7 +61,7 @@ impl RandomProgram {
             constants,
             all,
             last: None,
-            made: Vec::new(),
+            made: BTreeMap::new(),
             random,
         };
         for name in ["x", "y"] {
@@ -96,7 +101,8 @@ impl RandomProgram {
 
     fn op(&mut self, op: Op, operands: &[ValueId]) -> Result<ValueId, ShapeError> {
         let id = self.builder.op(op.clone(), operands)?;
-        self.made.push((op, operands.to_vec(), self.builder.shape(id).clone()));
+        let made = (op.clone(), operands.to_vec(), self.builder.shape(id).clone());
+        self.made.entry(op.opcode().to_string()).or_default().push(made);
         Ok(id)
     }
 
@@ -105,8 +111,9 @@ impl RandomProgram {
         if self.made.is_empty() {
             return;
         }
-        let made = self.random.below(self.made.len());
-        let (op, mut operands, shape) = self.made[made].clone();
+        let kind = self.random.below(self.made.len());
+        let Some(alike) = self.made.values().nth(kind) else { return };
+        let (op, mut operands, shape) = alike[self.random.below(alike.len())].clone();
         let slot = self.random.below(operands.len());
         let Some(dtype) = self.builder.shape(operands[slot]).dtype() else { return };
         let [length] = *self.builder.shape(operands[slot]).dims() else { return };
