@@ -125,3 +125,16 @@ fn slices_of_the_same_places_have_one_form() {
         }
     }
 }
+
+/// Positions are those of all indices in order; a dim without elements has index 0.
+#[test]
+fn a_position_is_an_index_of_each_dim() {
+    let dims = [2, 3, 4];
+    let mut position = 0;
+    for_each_index(&dims, |flat, index| {
+        assert_eq!((flat, index_of(&dims, flat)), (position, index.to_vec()));
+        position += 1;
+    });
+    assert_eq!((position, index_text(&dims, 17)), (24, "[1,1,1]".to_string()));
+    assert_eq!(index_of(&[3, 0], 2), [2, 0]);
+}
