@@ -124,6 +124,9 @@ fn formula(program: &Program, id: ValueId) -> String {
     }
 }
 
+/// An element, its value, and its mode.
+type Place = (usize, ValueId, &'static str);
+
 /// The symbols of one program that are no numbers, and the comparisons of bits of elements that share one.
 fn compared(
     program: &Program,
@@ -141,13 +144,13 @@ fn compared(
         let traced = prepared.trace(&mode, &namings, permits, 1 << 24).unwrap();
         (*text, mode, traced)
     };
-    let followed: Vec<(&str, Arithmetic, Traced)> = modes.iter().map(followed).collect();
+    let followed: Vec<(&'static str, Arithmetic, Traced)> = modes.iter().map(followed).collect();
     let outputs = program.outputs();
     let (mut symbols, mut comparisons) = (0, 0);
     for trial in 0..trials {
         let argument = |shape: &&Shape| argument(random, shape.element_type(), trial % 2 == 1);
         let arguments: Vec<Tensor> = shapes.iter().map(argument).collect();
-        let mut first: HashMap<(DType, Symbol), (u64, (usize, ValueId, &str))> = HashMap::new();
+        let mut first: HashMap<(DType, Symbol), (u64, Place)> = HashMap::new();
         for (text, mode, traced) in &followed {
             let results = prepared.evaluate(mode, &prepared.bind(&arguments).unwrap()).unwrap();
             let hang = shown_nan(program, &results, |name| traced.grounds.shows_nan.contains(name));
