@@ -146,7 +146,8 @@ pub fn apply(tracer: &Tracer, site: &Site) -> Symbols {
 
 fn convert(tracer: &Tracer, site: &Site, from: DType, to: DType) -> Symbols {
     let unit = &tracer.machine.unit;
-    let flush = unit.flush;
+    // A TPU flushes, but not what it takes from f64.
+    let flush = if from == DType::F64 { unit.flushes_beside_f64() } else { unit.flush };
     let elements = site.of(0);
     let nan = unit.integer_of_nan(from, to);
     let mixer = Key::Convert { from, to, flush, nan }.mixer();

@@ -342,6 +342,17 @@ fn a_clamp_of_f64_is_that_of_its_unit() {
     assert_ne!(flushed, kept);
 }
 
+/// From f64 to f32 subnormals are zeros on a CPU that flushes, and stay on a TPU, which flushes otherwise.
+#[test]
+fn a_conversion_of_f64_is_that_of_its_unit() {
+    let mut b = Builder::new("convert");
+    let x = b.parameter("x", DType::F64, &[1]).unwrap();
+    let converted = b.convert(x, DType::F32).unwrap();
+    let program = b.finish(&[("r", converted)]).unwrap();
+    let [on_cpu, on_tpu] = ["planned/f32/off", "v5e/default/off"].map(|mode| traced(&program, mode, 1 << 20).unwrap());
+    assert_ne!(on_cpu, on_tpu);
+}
+
 /// A function that is NaN of all numbers is no known number: of which sign it is shows in its bits.
 #[test]
 fn nan_is_no_known_number() {
