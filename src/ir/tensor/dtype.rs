@@ -165,6 +165,11 @@ impl DType {
         self.format().is_some()
     }
 
+    /// Whether it and another one are float types, the other of which holds all of its numbers.
+    pub fn is_part_of(self, other: DType) -> bool {
+        self.format().zip(other.format()).is_some_and(|(own, other)| own.is_part_of(other))
+    }
+
     /// Whether it is an integer type, signed or not; predicates are none.
     #[inline]
     pub fn is_integer(self) -> bool {

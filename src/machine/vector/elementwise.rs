@@ -125,9 +125,8 @@ pub fn unary_f64(unary: Unary, values: &mut [f64], unit: &VectorUnit) {
     let function = function_of_f64(unary);
     let keeps_subnormals =
         matches!(unary, Unary::Abs | Unary::Negate | Unary::ExponentialMinusOne | Unary::Sine | Unary::Tan);
-    values
-        .iter_mut()
-        .for_each(|v| *v = if keeps_subnormals { function(*v) } else { flush(function(flush(*v, unit)), unit) });
+    let of = |v: f64| if keeps_subnormals { function(v) } else { flush(function(flush(v, unit)), unit) };
+    values.iter_mut().for_each(|v| *v = of(*v));
 }
 
 /// Applies an operation in f32: one rounding, with subnormals flushed where the unit does so; then rounds to `dtype`. The

@@ -67,11 +67,10 @@ impl VectorUnit {
 
     /// The magnitude below which a conversion makes zeros of numbers; 0 where it makes none.
     pub fn conversion_floor(&self, from: DType, to: DType) -> f64 {
-        let is_narrower = !from.format().zip(to.format()).is_some_and(|(from, to)| from.is_part_of(to));
         match (from == DType::F64) != (to == DType::F64) {
             true if self.flushes_beside_f64() => F32.min_normal(),
-            _ if is_narrower => self.narrowed_floor(from),
-            _ => 0.0,
+            _ if from.is_part_of(to) => 0.0,
+            _ => self.narrowed_floor(from),
         }
     }
 

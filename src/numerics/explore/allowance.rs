@@ -226,9 +226,9 @@ impl Maker<'_> {
 
     fn conversion(&self, from: Option<DType>, to: Option<DType>) -> Latitude {
         let (Some(from), Some(to)) = (from, to) else { return Latitude::Unknown };
-        let steps = conversion_steps(from, to).filter_map(DType::format);
-        let keeps = |to: &&Format| !from.format().is_some_and(|from| from.is_part_of(to));
-        let formats: Vec<Format> = steps.filter(keeps).copied().collect();
+        let rounds = |to: &DType| !from.is_part_of(*to);
+        let formats: Vec<Format> =
+            conversion_steps(from, to).filter(rounds).filter_map(DType::format).copied().collect();
         let floor = self.unit.conversion_floor(from, to);
         if formats.is_empty() { Latitude::Exact { floor } } else { rounded(floor, formats) }
     }

@@ -251,14 +251,19 @@ fn fill(trial: u64, argument: usize, shape: &Shape, integers: IntegerRange) -> T
             _ => SCALES[trial as usize / 4 % SCALES.len()],
         };
         let positive = (trial + argument as u64 / 2) % 4 == 1;
+        let has_specials = trial % 4 == 3 && !is_scores;
         let mut value = |sampler: &mut Sampler| {
             pace.spend(16);
             let value = sampler.normal() * scale;
             let value = if positive { value.abs() } else { value };
-            match trial % 4 == 3 && !is_scores {
-                true if trial % 16 == 7 && sampler.below(4) > 0 => small_or_zero(sampler, value),
-                true if sampler.below(16) == 0 => special(sampler, value),
-                _ => value,
+            if !has_specials {
+                value
+            } else if trial % 16 == 7 && sampler.below(4) > 0 {
+                small_or_zero(sampler, value)
+            } else if sampler.below(16) == 0 {
+                special(sampler, value)
+            } else {
+                value
             }
         };
         let equal = if trial % 8 == 6 { shape.dims().last().copied().unwrap_or(1).max(1) } else { 1 };

@@ -162,8 +162,7 @@ fn compared(
                     let found = bits(result, at);
                     let here = (at, *id, *text);
                     let (bits, there) = first.entry((result.dtype(), *symbol)).or_insert((found, here));
-                    let told =
-                        |(at, id, mode): (usize, ValueId, &str)| format!("{at} of {} in {mode}", formula(program, id));
+                    let told = |(at, id, mode): Place| format!("{at} of {} in {mode}", formula(program, id));
                     assert!(is_as_known(result, at, *symbol), "{symbol:?}: {}\nof {arguments:?}", told(here));
                     assert_eq!(*bits, found, "{}\n{}\nof {arguments:?}", told(*there), told(here));
                     comparisons += usize::from(!symbol.is_known());

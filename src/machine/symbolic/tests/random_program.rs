@@ -163,8 +163,7 @@ impl RandomProgram {
     }
 
     fn any(&mut self) -> (DType, ValueId) {
-        let dtype = self.random.below(self.types.len());
-        let dtype = self.types[dtype];
+        let dtype = self.random.one_of(&self.types);
         (dtype, self.of(dtype))
     }
 
@@ -187,23 +186,13 @@ impl RandomProgram {
                 let bitwise = [Binary::And, Binary::Or, Binary::Xor, Binary::Add];
                 let of_bits = dtype.is_integer() && self.random.below(2) == 0;
                 let binary = self.random.one_of(if of_bits { &bitwise } else { Binary::ALL });
-                if !binary.takes(dtype) {
-                    return;
-                }
                 self.op(Op::Binary(binary), &[a, b])
             }
             5 | 6 => {
                 let unary = self.random.one_of(Unary::ALL);
-                if !unary.takes(dtype) {
-                    return;
-                }
                 self.op(Op::Unary(unary), &[a])
             }
-            7 => {
-                let order = if dtype.is_float() { order } else { CompareOrder::Partial };
-                let direction = self.random.one_of(Compare::ALL);
-                self.op(Op::Compare { direction, order }, &[a, b])
-            }
+            7 => self.comparison(dtype, order, [a, b]),
             8 => {
                 let predicate = self.of(DType::Pred);
                 self.op(Op::Select, &[predicate, a, b])
@@ -213,8 +202,8 @@ impl RandomProgram {
                 self.op(Op::Clamp, &[a, b, end])
             }
             10 => {
-                let to = self.random.below(self.types.len());
-                self.builder.convert(a, self.types[to])
+                let to = self.random.one_of(&self.types);
+                self.builder.convert(a, to)
             }
             _ => {
                 let bits = [(8, 7), (8, 23), (5, 10), (5, 2), (4, 3), (8, 10)];
@@ -223,6 +212,13 @@ impl RandomProgram {
             }
         };
         self.add(made);
+    }
+
+    /// A comparison in any direction; only floats have a total order.
+    fn comparison(&mut self, dtype: DType, order: CompareOrder, operands: [ValueId; 2]) -> Result<ValueId, ShapeError> {
+        let order = if dtype.is_float() { order } else { CompareOrder::Partial };
+        let direction = self.random.one_of(Compare::ALL);
+        self.op(Op::Compare { direction, order }, &operands)
     }
 
     /// An operation with a number that may change nothing.
@@ -248,16 +244,9 @@ impl RandomProgram {
             Binary::ShiftRightLogical,
         ];
         let made = match self.random.below(4) {
-            0 => {
-                let order = if dtype.is_float() { order } else { CompareOrder::Partial };
-                let direction = self.random.one_of(Compare::ALL);
-                self.op(Op::Compare { direction, order }, &[left, right])
-            }
+            0 => self.comparison(dtype, order, [left, right]),
             _ => {
                 let binary = self.random.one_of(if dtype.is_float() { &arithmetic[..] } else { &integers });
-                if !binary.takes(dtype) {
-                    return;
-                }
                 self.op(Op::Binary(binary), &[left, right])
             }
         };
@@ -270,8 +259,7 @@ impl RandomProgram {
         if dtype == DType::Pred {
             return;
         }
-        let to = self.random.below(self.types.len());
-        let to = self.types[to];
+        let to = self.random.one_of(&self.types);
         let (from, width) = (dtype.bits() as usize, to.bits() as usize);
         let dims = match (from, width) {
             _ if to == DType::Pred => return,

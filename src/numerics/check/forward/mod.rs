@@ -140,8 +140,8 @@ impl<'a> Forward<'a> {
         match (&instruction.op, operands) {
             (Op::Convert, [_]) => {
                 let from = shapes[0].dtype().ok_or_else(refuse)?;
-                let kept = |to: DType| from.format().zip(to.format()).is_some_and(|(from, to)| from.is_part_of(to));
-                let steps = || conversion_steps(from, dtype).filter(|to| !kept(*to)).filter_map(|to| to.format());
+                let rounds = |to: &DType| !from.is_part_of(*to);
+                let steps = || conversion_steps(from, dtype).filter(rounds).filter_map(DType::format);
                 let floor = self.unit.conversion_floor(from, dtype);
                 each(&|e| steps().fold(e.flush(floor), Element::round))
             }
