@@ -42,6 +42,8 @@ pub enum Fate {
     Survived,
     /// No test comes by.
     Unmet,
+    /// The project does not build with it: it is no fault.
+    Unbuilt,
 }
 
 impl Fate {
@@ -50,6 +52,7 @@ impl Fate {
             Fate::Killed => "killed",
             Fate::Survived => "SURVIVED",
             Fate::Unmet => "UNMET",
+            Fate::Unbuilt => "DOES NOT BUILD",
         }
     }
 }
