@@ -1,5 +1,6 @@
 mod one_symbol;
 mod random_program;
+mod random_words;
 
 use super::{Naming, Permits, Symbol};
 use crate::ir::{Binary, Builder, Compare, Mark, Op, Program, Shape, Unary};

@@ -1,5 +1,5 @@
-//! Elements with one symbol have the same bits, and are what it says of them: random programs of all operations, each value of which is a result, followed and run on
-//! several units.
+//! Elements with one symbol have the same bits, and are what it says of them: random programs of all operations, each value of
+//! which is a result, followed and run on several units.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -175,34 +175,52 @@ fn compared(
     [symbols, comparisons]
 }
 
-/// Compares programs of so many operations, one for each seed; with fewer symbols or comparisons than these a test would show little.
-fn compare_grown(seeds: Range<u64>, types: &[DType], modes: &[&'static str], permits: Permits, at_least: [usize; 2]) {
-    let mut random = Random(seeds.start);
-    for seed in seeds {
-        let program = RandomProgram::new(types, seed).grow(1000);
-        let counts = compared(&program, modes, permits, 3, &mut random);
-        assert!(counts[0] > at_least[0] && counts[1] > at_least[1], "{counts:?}");
+/// Programs of a thousand steps, and the symbols and comparisons of one at least: with fewer a test would show little.
+struct Grown {
+    step: fn(&mut RandomProgram),
+    modes: &'static [&'static str],
+    permits: Permits,
+    at_least: [usize; 2],
+}
+
+impl Grown {
+    /// Compares a program for each seed.
+    fn compare(self, seeds: Range<u64>, types: &[DType]) {
+        let mut random = Random(seeds.start);
+        for seed in seeds {
+            let program = RandomProgram::new(types, seed).grow(1000, self.step);
+            let counts = compared(&program, self.modes, self.permits, 3, &mut random);
+            assert!(counts[0] > self.at_least[0] && counts[1] > self.at_least[1], "{counts:?}");
+        }
     }
 }
 
 #[test]
 fn elements_with_one_symbol_have_the_same_bits() {
     use DType::{BF16, F16, F32, Pred, S8, S32, U8, U32};
+    let (step, permits, at_least) = (RandomProgram::any_step, Permits::default(), [4_000, 20_000]);
     let types = [F32, BF16, F16, S32, U32, S8, U8, Pred];
-    compare_grown(0..3, &types, &WITHOUT_F64, Permits::default(), [4_000, 20_000]);
+    Grown { step, modes: &WITHOUT_F64, permits, at_least }.compare(0..3, &types);
 }
 
 #[test]
 fn elements_of_f64_with_one_symbol_have_the_same_bits() {
     use DType::{BF16, F32, F64, Pred, S32, S64};
-    let types = [F32, BF16, F64, S32, S64, Pred];
-    compare_grown(0..4, &types, &WITH_F64, Permits::default(), [3_000, 5_000]);
+    let (step, permits, at_least) = (RandomProgram::any_step, Permits::default(), [3_000, 5_000]);
+    Grown { step, modes: &WITH_F64, permits, at_least }.compare(0..4, &[F32, BF16, F64, S32, S64, Pred]);
 }
 
 #[test]
 fn functions_with_one_table_have_the_same_bits() {
     use DType::{F8E4M3FN, F8E5M2, F32, Pred, S32, U8};
-    let types = [F32, F8E4M3FN, F8E5M2, S32, U8, Pred];
     let permits = Permits { by_values: true, ..Permits::default() };
-    compare_grown(0..3, &types, &WITHOUT_F64, permits, [3_000, 20_000]);
+    let (step, at_least) = (RandomProgram::any_step, [3_000, 20_000]);
+    Grown { step, modes: &WITHOUT_F64, permits, at_least }.compare(0..3, &[F32, F8E4M3FN, F8E5M2, S32, U8, Pred]);
+}
+
+#[test]
+fn words_with_one_symbol_have_the_same_bits() {
+    let (step, permits, at_least) = (RandomProgram::word_step, Permits::default(), [700, 1_000]);
+    Grown { step, modes: &["v5e/default/off", "cpu/f32/off"], permits, at_least }
+        .compare(0..12, &RandomProgram::WORD_TYPES);
 }

@@ -36,17 +36,19 @@ type Made = (Op, Vec<ValueId>, Shape);
 
 /// A program that grows by one operation at a time.
 pub struct RandomProgram {
-    builder: Builder,
+    pub(super) builder: Builder,
     types: Vec<DType>,
     /// Arrays of [`LANES`] elements, two arguments of each type and then constants first.
     arrays: Vec<(DType, ValueId)>,
     constants: Vec<(DType, ValueId)>,
+    /// Integers of whose bits something is known.
+    pub(super) words: Vec<(DType, ValueId)>,
     /// All values that are arrays.
     all: Vec<ValueId>,
-    last: Option<(DType, [ValueId; 2])>,
+    pub(super) last: Option<(DType, [ValueId; 2])>,
     /// Operations with their operands and results, by opcode: those that are seldom are as likely to be repeated as others.
     made: BTreeMap<String, Vec<Made>>,
-    random: Random,
+    pub(super) random: Random,
 }
 
 impl RandomProgram {
@@ -59,6 +61,7 @@ impl RandomProgram {
             types: types.to_vec(),
             arrays,
             constants,
+            words: Vec::new(),
             all,
             last: None,
             made: BTreeMap::new(),
@@ -89,7 +92,7 @@ impl RandomProgram {
     }
 
     /// An operation that is not allowed for its operands adds nothing.
-    fn add<E>(&mut self, id: Result<ValueId, E>) -> Option<ValueId> {
+    pub(super) fn add<E>(&mut self, id: Result<ValueId, E>) -> Option<ValueId> {
         let id = id.ok()?;
         let dtype = self.builder.shape(id).dtype()?;
         self.all.push(id);
@@ -99,7 +102,7 @@ impl RandomProgram {
         Some(id)
     }
 
-    fn op(&mut self, op: Op, operands: &[ValueId]) -> Result<ValueId, ShapeError> {
+    pub(super) fn op(&mut self, op: Op, operands: &[ValueId]) -> Result<ValueId, ShapeError> {
         let id = self.builder.op(op.clone(), operands)?;
         let made = (op.clone(), operands.to_vec(), self.builder.shape(id).clone());
         self.made.entry(op.opcode().to_string()).or_default().push(made);
@@ -107,7 +110,7 @@ impl RandomProgram {
     }
 
     /// An operation once more, with an operand that is another one in part or as a whole: a key that leaves it out meets its own.
-    fn twin(&mut self) {
+    pub(super) fn twin(&mut self) {
         if self.made.is_empty() {
             return;
         }
@@ -152,7 +155,7 @@ impl RandomProgram {
     }
 
     /// A value of a type: one of the arguments, of the first values, or of all.
-    fn of(&mut self, dtype: DType) -> ValueId {
+    pub(super) fn of(&mut self, dtype: DType) -> ValueId {
         let ids: Vec<ValueId> = self.arrays.iter().filter(|(own, _)| *own == dtype).map(|(_, id)| *id).collect();
         let (first, end) = match self.random.below(8) {
             0..=2 => (0, 2),
@@ -403,13 +406,13 @@ impl RandomProgram {
         self.spread(reduced);
     }
 
-    fn slice(&mut self, array: ValueId, start: usize, limit: usize) -> Option<ValueId> {
+    pub(super) fn slice(&mut self, array: ValueId, start: usize, limit: usize) -> Option<ValueId> {
         let slice = Op::Slice { start: vec![start], limit: vec![limit], stride: vec![1] };
         let part = self.op(slice, &[array]);
         self.add(part)
     }
 
-    fn element(&mut self, array: ValueId, at: usize) -> Option<ValueId> {
+    pub(super) fn element(&mut self, array: ValueId, at: usize) -> Option<ValueId> {
         let part = self.slice(array, at, at + 1)?;
         let scalar = self.builder.reshape(part, &[]);
         self.add(scalar)
@@ -462,20 +465,25 @@ impl RandomProgram {
         }
     }
 
-    /// The program after so many operations.
-    pub fn grow(mut self, operations: usize) -> Program {
-        for _ in 0..operations {
-            match self.random.below(20) {
-                0 => self.moved(),
-                1 => self.combined(),
-                2 => self.reinterpreted(),
-                3 => self.ranked(),
-                4 => self.widened(),
-                5 | 6 => self.joined_with_number(),
-                7 => self.indexed(),
-                8..=10 => self.twin(),
-                _ => self.elementwise(),
-            }
+    /// A step of any kind.
+    pub fn any_step(&mut self) {
+        match self.random.below(20) {
+            0 => self.moved(),
+            1 => self.combined(),
+            2 => self.reinterpreted(),
+            3 => self.ranked(),
+            4 => self.widened(),
+            5 | 6 => self.joined_with_number(),
+            7 => self.indexed(),
+            8..=10 => self.twin(),
+            _ => self.elementwise(),
+        }
+    }
+
+    /// The program after so many steps.
+    pub fn grow(mut self, steps: usize, step: fn(&mut RandomProgram)) -> Program {
+        for _ in 0..steps {
+            step(&mut self);
         }
         let outputs: Vec<(String, ValueId)> = self.all.iter().map(|id| (format!("v{id}"), *id)).collect();
         let outputs: Vec<(&str, ValueId)> = outputs.iter().map(|(name, id)| (&name[..], *id)).collect();
