@@ -223,7 +223,8 @@ pub(super) fn reduce_window(
     let rows = arrange::permute(&operands[0], dims, &last);
     let length = dims[dim].max(1);
     let known = machine.prepared.regions.reducer(to_apply);
-    let zero = matches!(operands[1].scalar(0), Some(Scalar::Float(0.0)));
+    // Sums from -0 may be -0, and those of the unit's loop begin with +0.
+    let zero = matches!(operands[1].scalar(0), Some(Scalar::Float(zero)) if zero.to_bits() == 0);
     let order = machine.mode.choices.scan;
     let running = match (known, &rows) {
         (Some(Reducer::Binary(Binary::Add)), Value::Float(dtype, values)) if zero && !reversed => {

@@ -1,11 +1,14 @@
 //! The way of one instruction's sum, decided here alone: the machine runs it, `same` names it, and bounds and enclosures ask for
 //! its promise, so that none of them can think of another one.
 
+use std::ops::Range;
+
 use crate::analysis::{Cumulative, cumulative};
 use crate::ir::{Instruction, Mark, Op, Shape, Window};
+use crate::num::flush_f32;
 use crate::tensor::DType;
 
-use super::addend;
+use super::addend::{self, Addend};
 use super::coded::Coded;
 use super::mode::Arithmetic;
 use super::products::Products;
@@ -132,11 +135,12 @@ impl Summation {
 
     /// The sums of so many rows of numbers, rounded to the sum's type.
     pub fn of_numbers(&self, values: &[f32], results: usize, init: f32) -> Vec<f32> {
-        match &self.way {
+        let sums = match &self.way {
             Way::Coded(code) => code.sums(SumTerms::Numbers(values), init, &self.rows),
             Way::Unit(sum) => sum.of_rows(values, results, init),
             Way::Chain => unreachable!("numbers are no products"),
-        }
+        };
+        self.begun_with(init, sums, |span| values[span].iter().all(|term| self.is_minus_zero(*term)))
     }
 
     /// The f32 sums of rows of products in flight, none of them empty.
@@ -154,12 +158,34 @@ impl Summation {
     /// The f32 sums of rows of products, none of them empty.
     pub fn of_products(&self, terms: SumTerms, init: f32) -> Vec<f32> {
         let (width, flush) = (self.rows.width(), self.rows.flushes());
-        match (&self.way, terms) {
+        let sums = match (&self.way, terms) {
             (Way::Coded(code), _) => code.sums(terms, init, &self.rows),
             (Way::Chain, SumTerms::Products(terms)) => addend::row_sums(terms, width, init, flush),
             (Way::Chain, SumTerms::Several(terms)) => addend::row_sums(terms, width, init, flush),
             (Way::Unit(_), _) | (_, SumTerms::Numbers(_)) => unreachable!("products are no numbers"),
+        };
+        self.begun_with(init, sums, |span| match terms {
+            SumTerms::Numbers(terms) => terms[span].iter().all(|term| self.is_minus_zero(*term)),
+            SumTerms::Products(terms) => terms[span].iter().all(|term| self.is_minus_zero(term.rounded(flush))),
+            SumTerms::Several(terms) => terms[span].iter().all(|term| self.is_minus_zero(term.rounded(flush))),
+        })
+    }
+
+    /// The sums with the sign of an init that is -0, where all terms of a row are -0: other rows do not show it, and orders of
+    /// additions begin with +0.
+    fn begun_with(&self, init: f32, mut sums: Vec<f32>, is_row: impl Fn(Range<usize>) -> bool) -> Vec<f32> {
+        if self.is_minus_zero(init) {
+            let width = self.rows.width();
+            let rows = sums.iter_mut().enumerate().filter(|(row, _)| is_row(row * width..(row + 1) * width));
+            rows.for_each(|(_, sum)| *sum = -0.0);
         }
+        sums
+    }
+
+    /// Whether the unit takes a number for -0.
+    pub fn is_minus_zero(&self, number: f32) -> bool {
+        let taken = if self.rows.flushes() { flush_f32(number) } else { number };
+        taken == 0.0 && taken.is_sign_negative()
     }
 
     /// The promise of each of those sums. `None` for terms of several products: these meet the sum apart, and what they come to
@@ -197,7 +223,9 @@ fn unit_of(mode: &Arithmetic, dtype: DType) -> SumUnit {
 mod tests {
     use super::Summation;
     use crate::tensor::DType;
-    use crate::{SumCodes, Terms};
+    use crate::{SumCodes, SumTerms, Terms};
+
+    const F32_NUMBERS: (DType, Terms) = (DType::F32, Terms::Numbers);
 
     /// Counted by hand: the most additions that a term meets, and the inits.
     #[test]
@@ -221,5 +249,32 @@ mod tests {
         assert_eq!(promise(v5e, 7, false, Terms::Products), Some((7, 7, 1, normal)));
         // Terms of several products may cancel.
         assert_eq!(promise(v5e, 7, true, Terms::Several), None);
+    }
+
+    /// -0 + -0 is -0 in any order, and a unit that flushes takes a negative subnormal for -0.
+    #[test]
+    fn sums_from_minus_zero_of_minus_zeros_are_minus_zero() {
+        for mode in ["cpu/f32/off", "v5e/default/off", "v5e/default/off+reduce=tree32"] {
+            let (parsed, codes) = (mode.parse().unwrap(), SumCodes::default());
+            let flushes = mode.starts_with("v5e");
+            let sums = |rows: &[f32], width: usize, init: f32| {
+                let sum =
+                    Summation::over(&parsed, &codes, (&[rows.len() / width, width], &[1]), F32_NUMBERS, init == 0.0);
+                let sums = sum.of_numbers(rows, rows.len() / width, init);
+                sums.into_iter().map(f32::to_bits).collect::<Vec<_>>()
+            };
+            let bits = |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+            assert_eq!(sums(&[-0.0, -0.0, -0.0, 0.0, 1.0, -1.0], 2, -0.0), bits(&[-0.0, 0.0, 0.0]), "{mode}");
+            assert_eq!(sums(&[-0.0; 80], 40, -0.0), bits(&[-0.0, -0.0]), "{mode}");
+            assert_eq!(sums(&[-0.0; 80], 40, 0.0), bits(&[0.0, 0.0]), "{mode}");
+            let subnormal = if flushes { -0.0 } else { -2e-39 };
+            assert_eq!(sums(&[-0.0, -1e-39], 2, -1e-39), bits(&[subnormal]), "{mode}");
+            let none = Summation::over(&parsed, &codes, (&[2, 0], &[1]), F32_NUMBERS, true);
+            assert_eq!(bits(&none.of_numbers(&[], 2, -0.0)), bits(&[-0.0, -0.0]), "{mode}");
+        }
+        let (cpu, codes) = ("cpu/f32/off".parse().unwrap(), SumCodes::default());
+        let products = Summation::over(&cpu, &codes, (&[2, 2], &[1]), (DType::F32, Terms::Products), true);
+        let sums = products.of_products(SumTerms::Products(&[-0.0, -0.0, -0.0, 0.0]), -0.0);
+        assert_eq!(sums.into_iter().map(f32::to_bits).collect::<Vec<_>>(), [(-0.0f32).to_bits(), 0]);
     }
 }

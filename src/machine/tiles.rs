@@ -74,7 +74,12 @@ pub fn reduce(
     let how = match machine.prepared.regions.reducer(*to_apply) {
         Some(Reducer::Binary(Binary::Add)) => {
             let (codes, of) = (&frame.kernels[id].sums, (dims, &reduced[..]));
-            Reduction::Sum(Summation::over(machine.mode, codes, of, (dtype, Terms::Numbers), init == 0.0))
+            let sum = Summation::over(machine.mode, codes, of, (dtype, Terms::Numbers), init == 0.0);
+            // Whether all of its terms are -0 as well is not known on the way.
+            if sum.is_minus_zero(init) {
+                return Ok(None);
+            }
+            Reduction::Sum(sum)
         }
         Some(Reducer::Binary(binary @ (Binary::Maximum | Binary::Minimum))) if layout.inner == 1 => {
             Reduction::Largest(binary == Binary::Maximum)
@@ -291,7 +296,7 @@ impl Site<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::ir::{Binary, Builder, Op, Program};
+    use crate::ir::{Binary, Builder, Op, Program, Window, WindowDim};
     use crate::probe::numbers;
     use crate::tensor::{DType, Data, Tensor};
     use crate::{Arithmetic, evaluate, vector};
@@ -344,6 +349,37 @@ mod tests {
                         assert_eq!(largest[at], row.iter().copied().fold(0.0, f32::max), "{what}");
                     }
                 }
+            }
+        }
+    }
+
+    /// Sums from -0 of products that are all -0, along rows and columns, of one row and in windows.
+    #[test]
+    fn sums_from_minus_zero_keep_its_sign() {
+        let modes =
+            ["v5e/default/off", "v5e/default/off+reduce=tree32", "v5e/default/off+scan=sequential", "cpu/default/off"];
+        for (mode, init) in modes.into_iter().flat_map(|mode| [(mode, 0.0), (mode, -0.0)]) {
+            let mut b = Builder::new("signs");
+            let x = b.parameter("x", DType::F32, &[40, 40]).unwrap();
+            let one = b.parameter("one", DType::F32, &[40, 40]).unwrap();
+            let product = b.binary(Binary::Multiply, x, one).unwrap();
+            let mut results: Vec<_> = [0, 1].map(|dim| b.reduce(Binary::Add, product, init, &[dim]).unwrap()).into();
+            let zero = b.constant(DType::F32, init).unwrap();
+            let to_apply = b.binary_region(Binary::Add, DType::F32).unwrap();
+            let running = WindowDim { pad_low: 39, ..WindowDim::of_size(40) };
+            for window in [running, WindowDim { pad_low: 1, ..WindowDim::of_size(2) }] {
+                let window = Window(vec![WindowDim::of_size(1), window]);
+                let op = Op::ReduceWindow { window, to_apply };
+                results.push(b.op(op, &[product, zero]).unwrap());
+            }
+            let names = ["columns", "rows", "running", "pairs"];
+            let results: Vec<_> = names.into_iter().zip(results).collect();
+            let program = b.finish(&results).unwrap();
+            let filled = |value: f32| Tensor::new(&[40, 40], Data::F32(vec![value; 1600]));
+            let results = evaluate(&program, &mode.parse().unwrap(), &[filled(-0.0), filled(1.0)]).unwrap();
+            for (name, result) in names.into_iter().zip(results) {
+                let init = (init as f32).to_bits();
+                assert!(result.data().to_f32s().iter().all(|sum| sum.to_bits() == init), "{name} {mode} {init}");
             }
         }
     }

@@ -187,9 +187,6 @@ pub fn reduce_window(tracer: &Tracer, site: &Site, window: &Window, to_apply: Co
     };
     let length = dims[dim].max(1);
     let order = tracer.machine.mode.choices.scan;
-    // Running sums from a zero begin with +0.
-    let adds = joint.binary() == Some(Binary::Add) && dtype.is_float() && dtype != DType::F64 && !reversed;
-    let init = if adds && init.float() == Some(0.0) { Symbol::of(Number::Float(0.0)) } else { init };
     let inner: usize = dims[dim + 1..].iter().product();
     let mut results = elements.to_vec();
     let mut scan = Scan { apply: |a, b| joint.of(a, b), init, reversed };
@@ -292,6 +289,8 @@ impl<'t> Windows<'t> {
         let sums = joined == Joined::Sum;
         let joint = match joined {
             _ if !one => return Ok(None),
+            // Where all is -0 such a sum is -0, and a chain from +0 is not.
+            Joined::Sum if !init.is_not_minus_zero() => return Ok(None),
             Joined::Sum => match step_in_windows(tracer, site, reduced, init) {
                 Some(step) => Joint::Operation(
                     Binary::Add,

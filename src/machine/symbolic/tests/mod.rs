@@ -1,4 +1,5 @@
 mod one_symbol;
+mod random_planes;
 mod random_program;
 mod random_words;
 

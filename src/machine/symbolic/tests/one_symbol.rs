@@ -224,3 +224,11 @@ fn words_with_one_symbol_have_the_same_bits() {
     Grown { step, modes: &["v5e/default/off", "cpu/f32/off"], permits, at_least }
         .compare(0..12, &RandomProgram::WORD_TYPES);
 }
+
+#[test]
+fn elements_of_planes_with_one_symbol_have_the_same_bits() {
+    use DType::{BF16, F32, Pred, S32};
+    let (step, permits, at_least) = (RandomProgram::plane_step, Permits::default(), [4_000, 10_000]);
+    let modes = &["v5e/default/off", "v4/highest/off+reduce=tree32", "cpu/f32/off+scan=blocked16", "planned/f32/off"];
+    Grown { step, modes, permits, at_least }.compare(0..3, &[F32, BF16, S32, Pred]);
+}

@@ -41,6 +41,8 @@ pub struct RandomProgram {
     /// Arrays of [`LANES`] elements, two arguments of each type and then constants first.
     arrays: Vec<(DType, ValueId)>,
     constants: Vec<(DType, ValueId)>,
+    /// Arrays of two dims, of one shape.
+    pub(super) planes: Vec<(DType, ValueId)>,
     /// Integers of whose bits something is known.
     pub(super) words: Vec<(DType, ValueId)>,
     /// All values that are arrays.
@@ -61,6 +63,7 @@ impl RandomProgram {
             types: types.to_vec(),
             arrays,
             constants,
+            planes: Vec::new(),
             words: Vec::new(),
             all,
             last: None,
@@ -98,6 +101,8 @@ impl RandomProgram {
         self.all.push(id);
         if self.builder.shape(id).dims() == [LANES] {
             self.arrays.push((dtype, id));
+        } else if self.builder.shape(id).dims() == [3, LANES] {
+            self.planes.push((dtype, id));
         }
         Some(id)
     }
@@ -165,7 +170,7 @@ impl RandomProgram {
         ids[first + self.random.below(end - first)]
     }
 
-    fn any(&mut self) -> (DType, ValueId) {
+    pub(super) fn any(&mut self) -> (DType, ValueId) {
         let dtype = self.random.one_of(&self.types);
         (dtype, self.of(dtype))
     }
