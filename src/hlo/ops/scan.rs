@@ -4,11 +4,13 @@
 //! order, it is the running reduction that `ReduceWindowRewriter` makes, whose order is open. Source: openxla/xla
 //! `hlo_evaluator.cc` (`HandleScan`), `scan_expander.cc`, `reduce_window_rewriter.cc`; FACTS 7.5.
 
+use std::collections::BTreeSet;
+
 use crate::ast;
 use crate::builder::fill::integer;
 use crate::builder::{Body, Emitter, Value};
 use crate::error::LowerError;
-use crate::ir::{self, Binary, Compare, CompareOrder, Op, Shape, ValueId, Window, WindowDim};
+use crate::ir::{self, Binary, Compare, CompareOrder, Op, Setting, Shape, ValueId, Window, WindowDim};
 use crate::opcode::{Opcode, Single, Tuples};
 use crate::tensor::{DType, Data, Tensor};
 use crate::written_shape::{Elements, shape_of};
@@ -314,7 +316,12 @@ fn in_any_order(e: &mut Emitter, scan: &ScanAttributes) -> Result<Value> {
         WindowDim { size, pad_low: low, ..WindowDim::of_size(1) }
     });
     let op = Op::ReduceWindow { window: Window(window.collect()), to_apply: e.combiner(binary, dtype) };
-    let sums = e.emit(op, vec![all, neutral], None)?;
+    // A machine has one order, and a compiler the choice: another scan is only the same if it leaves the order open as well.
+    let open = Setting::Other { name: "is_associative".to_string(), value: "true".to_string() };
+    let own = e.settings.iter().flat_map(|settings| settings.iter().cloned());
+    let settings: BTreeSet<Setting> = own.chain([open]).collect();
+    let settings = Some(settings.into_iter().collect());
+    let sums = Emitter { settings, ..e.again() }.emit(op, vec![all, neutral], None)?;
     let stacked = part(e, sums, 1..steps + 1)?;
     let stacked = reversed(e, stacked)?;
     let last = part(e, sums, steps..steps + 1)?;
