@@ -37,7 +37,7 @@ pub fn reorder(value: &Value, dims: &[usize], order: Option<&Vec<usize>>) -> Val
 pub fn move_elements(instruction: &Instruction, mut operands: Vec<Value>, shapes: &[&Shape]) -> Value {
     let op = &instruction.op;
     let starts = operands.split_off(op.first_start().unwrap_or(operands.len()));
-    let starts: Vec<i64> = starts.iter().flat_map(|o| o.integers().to_vec()).collect();
+    let starts: Vec<i64> = starts.iter().flat_map(Value::starts).collect();
     let starts_dims = if matches!(op, Op::Gather(_)) { shapes[1].dims() } else { &[] };
     let dims = instruction.shape.dims();
     if let Some(range) = movement::stretch(op, shapes[0].dims(), &starts, dims) {

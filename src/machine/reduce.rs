@@ -166,9 +166,9 @@ pub(super) fn scatter(
 ) -> Result<Value> {
     let count = operands.len() / 2;
     let (arrays, updates) = (&operands[..count], &operands[count + 1..]);
-    let starts = operands[count].integers();
+    let starts: Vec<i64> = operands[count].starts().collect();
     let starts_dims = shapes[count].dims();
-    let positions = movement::scatter_positions(dims, shapes[0].dims(), starts, starts_dims, shapes[count + 1].dims());
+    let positions = movement::scatter_positions(dims, shapes[0].dims(), &starts, starts_dims, shapes[count + 1].dims());
     let scalars = |value: &Value| (0..value.len()).filter_map(|at| value.scalar(at)).collect::<Vec<Scalar>>();
     let mut columns: Vec<Vec<Scalar>> = arrays.iter().map(scalars).collect();
     let updates: Vec<Vec<Scalar>> = updates.iter().map(scalars).collect();

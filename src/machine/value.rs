@@ -223,6 +223,12 @@ impl Value {
         }
     }
 
+    /// Integers as start indices; panics as [`Value::f32s`].
+    pub fn starts(&self) -> impl Iterator<Item = i64> {
+        let dtype = self.element_type();
+        self.integers().iter().map(move |bits| dtype.start_of(*bits))
+    }
+
     /// Predicates; panics as [`Value::f32s`].
     pub fn preds(&self) -> &[bool] {
         match self {

@@ -47,10 +47,9 @@ impl Integers {
         Some(self.dtype.integer_of(value))
     }
 
-    /// The start index that element `at` is, if it is known. No array reaches beyond 64 bits, so that a larger number
-    /// counts as the largest index.
+    /// The start index that element `at` is, if it is known.
     pub fn start(&self, at: usize) -> Option<i64> {
-        Some(i64::try_from(self.number(at)?).unwrap_or(i64::MAX))
+        self.values[at].map(|bits| self.dtype.start_of(bits))
     }
 
     /// All of them as start indices, where they are known.

@@ -9,4 +9,5 @@ mod modes;
 mod num;
 mod rewrite;
 mod small_floats;
+mod starts;
 mod xla_cpu;

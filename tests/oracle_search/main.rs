@@ -21,6 +21,7 @@ mod generate;
 mod hardware;
 mod judge;
 mod leaf;
+mod machine;
 mod number;
 mod operation;
 mod order;

@@ -439,3 +439,17 @@ fn the_bins_of_an_array_are_not_those_of_a_row() {
     assert!(is_same(&compare(&read(&row), &read(&row), &proof).unwrap()));
     assert!(!is_same(&compare(&read(&array), &read(&row), &proof).unwrap()));
 }
+
+/// A start that is known is the number that its type says: 2^63 lies behind the end of any array.
+#[test]
+fn a_known_start_is_the_number_that_its_type_says() {
+    let program = |sliced: &str| {
+        format!(
+            "HloModule m\nENTRY e {{\n x = f32[6] parameter(0)\n i = u64[] constant(9223372036854775813)\n ROOT s = f32[2] {sliced} }}\n"
+        )
+    };
+    let dynamic = program("dynamic-slice(x, i), dynamic_slice_sizes={2}");
+    let of = |range: &str| program(&format!("slice(x), slice={{[{range}]}}"));
+    assert!(is_same(&ask(&dynamic, &of("4:6"), "v5e/default/off", &[])));
+    assert!(!is_same(&ask(&dynamic, &of("0:2"), "v5e/default/off", &[])));
+}

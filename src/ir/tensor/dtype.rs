@@ -189,6 +189,13 @@ impl DType {
         if self == DType::U64 { i128::from(bits as u64) } else { i128::from(bits) }
     }
 
+    /// The start index that the bits of an i64 are in this type. No array reaches beyond 64 bits: a larger u64 counts as the
+    /// largest index, which HLO clamps as it does any other.
+    #[inline]
+    pub fn start_of(self, bits: i64) -> i64 {
+        i64::try_from(self.integer_of(bits)).unwrap_or(i64::MAX)
+    }
+
     /// Whether elements are kept as codes: a float of eight bits at most, or an integer of fewer.
     #[inline]
     pub fn is_coded(self) -> bool {

@@ -18,8 +18,11 @@ use super::symbols::Symbols;
 /// `dynamic-slice`, `dynamic-update-slice` and `gather`.
 pub fn pick(tracer: &Tracer, site: &Site) -> Symbols {
     let first = site.instruction.op.first_start().unwrap_or(site.operands.len());
-    let starts: Option<Vec<i64>> =
-        (first..site.operands.len()).flat_map(|at| site.of(at)).map(|symbol| symbol.integer()).collect();
+    let starts_of = |at: usize| {
+        let dtype = site.shapes[at].element_type();
+        site.of(at).iter().map(move |symbol| symbol.integer().map(|bits| dtype.start_of(bits)))
+    };
+    let starts: Option<Vec<i64>> = (first..site.operands.len()).flat_map(starts_of).collect();
     if let Some(starts) = starts {
         let starts_dims = if matches!(site.instruction.op, Op::Gather(_)) { site.dims(1) } else { &[] };
         return move_elements(site, first, &starts, starts_dims);
