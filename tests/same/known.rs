@@ -453,3 +453,19 @@ fn a_known_start_is_the_number_that_its_type_says() {
     assert!(is_same(&ask(&dynamic, &of("4:6"), "v5e/default/off", &[])));
     assert!(!is_same(&ask(&dynamic, &of("0:2"), "v5e/default/off", &[])));
 }
+
+/// A comparator may round keys that are bf16 to bf16, which changes nothing; rounded to another type, keys that differ become equal.
+#[test]
+fn a_sort_by_keys_in_another_type_has_an_order_of_its_own() {
+    let program = |rounded: &str| {
+        format!(
+            "HloModule m\nless {{\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n c = {rounded}[] convert(a)\n \
+             d = {rounded}[] convert(b)\n ROOT r = pred[] compare(c, d), direction=LT\n}}\n\
+             ENTRY e {{\n x = bf16[4] parameter(0)\n w = f32[4] convert(x)\n \
+             ROOT s = f32[4] sort(w), dimensions={{0}}, is_stable=true, to_apply=less\n}}\n"
+        )
+    };
+    assert!(is_same(&ask(&program("bf16"), &program("f32"), "v5e/default/off", &[])));
+    assert!(!is_same(&ask(&program("f16"), &program("f32"), "v5e/default/off", &[])));
+    assert!(!is_same(&ask(&program("f8e5m2"), &program("bf16"), "v5e/default/off", &[])));
+}
