@@ -1,6 +1,6 @@
-use super::{apply, bitcast, convert, select};
+use super::{apply, bitcast, convert, dots, select, unary};
 use crate::Arithmetic;
-use crate::ir::Binary;
+use crate::ir::{Binary, DotDims, DotPlan, Unary};
 use crate::num::bf16_nearest;
 use crate::products::Products;
 use crate::tensor::DType;
@@ -24,6 +24,8 @@ fn floats_truncate_and_saturate() {
     let values = [1.9, -1.9, 300.0, -300.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY];
     assert_eq!(to(DType::S8, &values), [1, -1, 127, -128, 0, 127, -128]);
     assert_eq!(to(DType::U8, &values), [1, 0, 255, 0, 0, 255, 0]);
+    assert_eq!(to(DType::S4, &values), [1, -1, 7, -8, 0, 7, -8]);
+    assert_eq!(to(DType::U4, &values), [1, 0, 15, 0, 0, 15, 0]);
     let s32 = [i64::from(i32::MAX), i64::from(i32::MIN)];
     assert_eq!(to(DType::S32, &values), [1, -1, 300, -300, 0, s32[0], s32[1]]);
     let kept = |flush| {
@@ -182,4 +184,143 @@ fn f8_is_reached_in_one_step() {
     for value in [Value::float(DType::F32, vec![number]), Value::double(vec![f64::from(number)])] {
         assert_eq!(of(value), -60.0);
     }
+}
+
+/// An operation over the integers, before it is wrapped: XLA's `operation_semantics.md`, and its shifts and divisions by zero.
+fn exact(binary: Binary, dtype: DType, a: i128, b: i128) -> i128 {
+    let bits = dtype.bits();
+    let (mask, is_inside) = ((1i128 << bits) - 1, (0..i128::from(bits)).contains(&b));
+    let with_sign = |v: i128| if v >> (bits - 1) & 1 == 1 { v | !mask } else { v & mask };
+    match binary {
+        Binary::Add => a + b,
+        Binary::Subtract => a - b,
+        Binary::Multiply => a.wrapping_mul(b),
+        Binary::MultiplyHigh if dtype == DType::U64 => (a as u128 * b as u128 >> bits) as i128,
+        Binary::MultiplyHigh => a * b >> bits,
+        Binary::Divide => {
+            if b == 0 {
+                -1
+            } else {
+                a / b
+            }
+        }
+        Binary::Remainder => {
+            if b == 0 {
+                a
+            } else {
+                a % b
+            }
+        }
+        Binary::Power if b >= 0 => (0..b).fold(1, |power: i128, _| power.wrapping_mul(a)),
+        Binary::Power => match a {
+            1 => 1,
+            -1 => {
+                if b % 2 == 0 {
+                    1
+                } else {
+                    -1
+                }
+            }
+            _ => 0,
+        },
+        Binary::Maximum => a.max(b),
+        Binary::Minimum => a.min(b),
+        Binary::And => a & b,
+        Binary::Or => a | b,
+        Binary::Xor => a ^ b,
+        Binary::ShiftLeft => {
+            if is_inside {
+                a << b
+            } else {
+                0
+            }
+        }
+        Binary::ShiftRightLogical => {
+            if is_inside {
+                (a & mask) >> b
+            } else {
+                0
+            }
+        }
+        Binary::ShiftRightArithmetic => with_sign(a) >> if is_inside { b } else { 64 },
+        Binary::Atan2 => unreachable!("floats alone have it"),
+    }
+}
+
+/// The integer of a type that has the lowest bits of this one.
+fn wrapped(dtype: DType, value: i128) -> i128 {
+    let modulus = 1i128 << dtype.bits();
+    let value = value.rem_euclid(modulus);
+    if dtype.is_signed() && value >= modulus / 2 { value - modulus } else { value }
+}
+
+/// All numbers of four bits, and those at the ends and the middle of wider types.
+fn operands(dtype: DType) -> Vec<i128> {
+    let bits = dtype.bits();
+    let ends = [
+        0,
+        1,
+        2,
+        3,
+        5,
+        13,
+        1 << (bits / 2),
+        (1 << (bits / 2)) - 1,
+        1 << (bits - 1),
+        (1 << (bits - 1)) - 1,
+        (1 << bits) - 1,
+    ];
+    let all: Vec<i128> =
+        if bits == 4 { (0..16).collect() } else { ends.into_iter().flat_map(|v: i128| [v, -v]).collect() };
+    all.into_iter().map(|v| wrapped(dtype, v)).collect()
+}
+
+#[test]
+fn operations_on_integers_are_those_of_the_integers_wrapped() {
+    use DType::{S4, S8, S16, S32, S64, U4, U8, U16, U32, U64};
+    for dtype in [S4, U4, S8, U8, S16, U16, S32, U32, S64, U64] {
+        let (given, held) = (operands(dtype), |v: i128| v as i64);
+        for (a, b) in given.iter().flat_map(|a| given.iter().map(move |b| (*a, *b))) {
+            for binary in Binary::ALL.iter().filter(|binary| **binary != Binary::Atan2) {
+                if *binary == Binary::Power && b > 100 {
+                    continue;
+                }
+                let expected = wrapped(dtype, exact(*binary, dtype, a, b));
+                assert_eq!(
+                    apply(*binary, dtype, held(a), held(b)),
+                    held(expected),
+                    "{} of {a} and {b} in {dtype}",
+                    binary.name()
+                );
+            }
+        }
+        for a in given {
+            let code = (a & ((1i128 << dtype.bits()) - 1)) as u64;
+            let of = |function| unary(function, &Value::integer(dtype, vec![held(a)])).integers()[0];
+            let is = |function, expected: i128| {
+                assert_eq!(of(function), held(wrapped(dtype, expected)), "{function:?} of {a} in {dtype}")
+            };
+            is(Unary::Abs, a.abs());
+            is(Unary::Negate, -a);
+            is(Unary::Not, -1 - a);
+            is(Unary::Sign, a.signum());
+            is(Unary::PopulationCount, i128::from(code.count_ones()));
+            is(Unary::CountLeadingZeros, i128::from(dtype.bits()) - i128::from(64 - code.leading_zeros()));
+        }
+    }
+    // The odd numbers have powers of two as orders: 3^(2^63) is 1.
+    assert_eq!(apply(Binary::Power, DType::U64, 3, (1 << 63) + 1), 3);
+}
+
+#[test]
+fn each_batch_of_an_integer_dot_has_its_own_operands() {
+    let dims = DotDims { lhs_contracting: vec![2], rhs_contracting: vec![1], lhs_batch: vec![0], rhs_batch: vec![0] };
+    let plan = DotPlan::new(&dims, &[2, 2, 3], &[2, 3, 2]);
+    let (left, right): (Vec<i64>, Vec<i64>) = ((1..13).collect(), (1..13).map(|v| v * 2 - 11).collect());
+    let mut expected = Vec::new();
+    for (batch, row, column) in (0..8).map(|at| (at / 4, at / 2 % 2, at % 2)) {
+        let sum: i64 = (0..3).map(|k| left[batch * 6 + row * 3 + k] * right[batch * 6 + k * 2 + column]).sum();
+        expected.push(i64::from(sum as i8));
+    }
+    assert_eq!(dots(DType::S8, &left, &right, &plan), expected);
 }
