@@ -173,10 +173,10 @@ impl Summation {
 
     /// The sums with the sign of an init that is -0, where all terms of a row are -0: other rows do not show it, and orders of
     /// additions begin with +0.
-    fn begun_with(&self, init: f32, mut sums: Vec<f32>, is_row: impl Fn(Range<usize>) -> bool) -> Vec<f32> {
+    fn begun_with(&self, init: f32, mut sums: Vec<f32>, is_minus_zeros: impl Fn(Range<usize>) -> bool) -> Vec<f32> {
         if self.is_minus_zero(init) {
             let width = self.rows.width();
-            let rows = sums.iter_mut().enumerate().filter(|(row, _)| is_row(row * width..(row + 1) * width));
+            let rows = sums.iter_mut().enumerate().filter(|(row, _)| is_minus_zeros(row * width..(row + 1) * width));
             rows.for_each(|(_, sum)| *sum = -0.0);
         }
         sums
