@@ -106,7 +106,7 @@ fn is_exact(unary: Unary) -> bool {
 fn drawn(number: u64) -> Graph {
     let mut graph = generated(11, number).with_parameters();
     let mut draw = Draw::seeded(12, number);
-    for node in graph.nodes.iter_mut().filter(|node| number % 2 == 0 && node.dtype.is_float()) {
+    for node in graph.nodes.iter_mut().filter(|node| number.is_multiple_of(2) && node.dtype.is_float()) {
         let Op::Leaf { codes, .. } = &mut node.op else { continue };
         for code in codes {
             let special = [0.0, -0.0, -0.0, 1.0, -1.0, 2.0, 2.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
