@@ -195,8 +195,8 @@ fn exact(binary: Binary, dtype: DType, a: i128, b: i128) -> i128 {
         Binary::Add => a + b,
         Binary::Subtract => a - b,
         Binary::Multiply => a.wrapping_mul(b),
-        Binary::MultiplyHigh if dtype == DType::U64 => (a as u128 * b as u128 >> bits) as i128,
-        Binary::MultiplyHigh => a * b >> bits,
+        Binary::MultiplyHigh if dtype == DType::U64 => ((a as u128 * b as u128) >> bits) as i128,
+        Binary::MultiplyHigh => (a * b) >> bits,
         Binary::Divide => {
             if b == 0 {
                 -1
